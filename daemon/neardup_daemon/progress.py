@@ -1,26 +1,71 @@
-"""Show the progress of long work: on standard error, and on a terminal only."""
+"""Show the progress of long work on a terminal; log it, once in a while, where standard error is none."""
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
+from time import monotonic
+from typing import Final
 
+from neardup_daemon.logs import are_for_collectors, log_event
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT
 
-__all__ = ["OnPart", "count_progress", "part_progress", "share_progress", "unseen", "working"]
+__all__ = [
+    "LOG_INTERVAL_SECONDS",
+    "OnPart",
+    "ProgressLog",
+    "count_progress",
+    "part_progress",
+    "share_progress",
+    "unseen",
+    "working",
+]
 
 OnPart = Callable[[str, int, int], None]
 """Receives the name of the work, how much of it is done, and of how much."""
 
+LOG_INTERVAL_SECONDS: Final = 30
+_logger = logging.getLogger(__name__)
+
+
+class ProgressLog:
+    """Writes how far the work is, at most once in `LOG_INTERVAL_SECONDS`, and not before they are over.
+
+    It is the log event `work_progressed` for log collectors, else a line of text.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._due_seconds = clock() + LOG_INTERVAL_SECONDS
+
+    def report(self, work: str, done: int, total: int | None = None) -> None:
+        """Say how much of the work is done, and of how much where that is known."""
+        now = self._clock()
+        if now < self._due_seconds:
+            return
+        self._due_seconds = now + LOG_INTERVAL_SECONDS
+        if are_for_collectors():
+            known = {} if total is None else {"total": total}
+            log_event(_logger, "work_progressed", work=work, done=done, **known)
+            return
+        share = f"{done:,}" if total is None else f"{done:,} of {total:,}"
+        with suppress(OSError):
+            sys.stderr.write(f"{work}: {share}\n")
+
 
 @contextmanager
 def count_progress(of: str, output: str | None = None) -> Iterator[Callable[[int], None] | None]:
-    """Yield a function to call with how many pages or records are done so far; None without a terminal.
+    """Yield a function to call with how many pages or records are done so far; None to show none.
 
     Args:
         of: what is counted.
         output: where the command writes meanwhile; lines to a terminal are progress enough.
     """
-    if not sys.stderr.isatty() or (output == STANDARD_OUTPUT and sys.stdout.isatty()):
+    if not sys.stderr.isatty():
+        yield partial(ProgressLog().report, of)
+        return
+    if output == STANDARD_OUTPUT and sys.stdout.isatty():
         yield None
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal wants it
@@ -38,10 +83,10 @@ def count_progress(of: str, output: str | None = None) -> Iterator[Callable[[int
 
 
 @contextmanager
-def share_progress(on: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function to call with the number of parts done, and of all parts; None without a terminal."""
+def share_progress(on: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function to call with the number of parts done, and of all parts."""
     if not sys.stderr.isatty():
-        yield None
+        yield partial(ProgressLog().report, on)
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal wants it
     from rich.progress import Progress  # noqa: PLC0415 - the same
@@ -67,7 +112,7 @@ def working(on: str) -> Iterator[None]:
 def part_progress() -> Iterator[OnPart]:
     """Yield a function that shows the progress, with one bar for each kind of work."""
     if not sys.stderr.isatty():
-        yield unseen
+        yield ProgressLog().report
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal wants it
     from rich.progress import Progress, TaskID  # noqa: PLC0415 - the same
@@ -84,4 +129,4 @@ def part_progress() -> Iterator[OnPart]:
 
 
 def unseen(_name: str, _done: int, _total: int) -> None:
-    """Show nothing: there is no terminal."""
+    """Show nothing."""
