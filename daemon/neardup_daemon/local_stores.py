@@ -17,7 +17,7 @@ from neardup_stream.pipeline.short_path import ArrayStores
 from neardup_stream.pipeline.short_placing import Placing
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.arrays.records import ArrayRecords
-from neardup_stream.stores.arrays.tables import ArrayTables
+from neardup_stream.stores.arrays.tables import ArrayTables, load_tables_kernel
 from neardup_stream.stores.index_identity import new_token
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.frames import MemoryFrames
@@ -29,9 +29,8 @@ def local_stores(settings: Settings) -> LoopStores:
     """Return the stores of a new index in the memory of this process."""
     points = settings.failpoints.points()
     layout, sketch = index_layout(settings), sketch_config(settings)
-    tables = ArrayTables()
-    tables.load_kernel()
-    index = PermutedIndex(tables, layout)
+    load_tables_kernel()  # else the first batch waits for it
+    index = PermutedIndex(ArrayTables(), layout)
     records = ArrayRecords(
         layout.shard_bits + layout.slot_bits, sketch.sketch_bytes if sketch else 0, layout.config.bands
     )

@@ -26,8 +26,9 @@ where the loop is slow to ask."""
 _PIECE_RECORDS: Final = 64
 """What a worker is given at once: enough that handing it over costs little."""
 
-_PIECES_AT_ONCE: Final = 2
-"""Pieces that each worker has: while it prepares one, the next waits in its socket."""
+_PIECES_AT_ONCE: Final = 3
+"""Pieces that each worker has: while it prepares one, the next waits in its socket, and one more while the
+answer to the one before waits for a thread, which waits for the interpreter's lock."""
 
 _RECORDS_ALONE: Final = 512
 """The first worker prepares so many records before the others start: a small input ends before they would

@@ -47,12 +47,24 @@ __all__ = ["NOTHING", "UNUSED", "find_members", "insert_keys", "remove_members"]
 
 _DEPTH = 64
 
+_PAGES = "Tuple((uint64[::1], uint8[::1]))"
+_GROUPS = "Tuple((uint64[:], int32[:], int32[:]))"
+_MEMBERS = "Tuple((uint64[::1], int32[::1], int32[::1], int32[::1], uint8[::1]))"
+_LINKS = "Tuple((int32[::1], int32[::1]))"
+"""How Numba spells the types of `Pages`, `Groups`, `Members` and `Links`."""
+
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
-def _entry(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    return cast("Callable[_Arguments, _Result]", njit(cache=True, nogil=True)(function))
+def _entry(*types: str) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
+    """Compile a function for arguments of these types, or load it, when the module is imported."""
+
+    def compile_entry(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+        signature = f"({', '.join(types)})"
+        return cast("Callable[_Arguments, _Result]", njit(signature, cache=True, nogil=True)(function))
+
+    return compile_entry
 
 
 @compiled
@@ -65,7 +77,7 @@ def _slot_of(keys: U64, heads: I32, key: np.uint64) -> int:
     return int(slot)
 
 
-@_entry
+@_entry("uint64[:]", "int32[:]", "int32[:]", _GROUPS)
 def insert_keys(keys: U64, heads: I32, counts: I32, into: Groups) -> None:
     """Copy the groups of one hash table to a larger one, which is empty."""
     for slot in range(keys.size):
@@ -91,7 +103,18 @@ def _touch(keys: U64, are_words: U8, ranges: U64, words: U64) -> np.uint64:
     return touched
 
 
-@_entry
+@_entry(
+    "Tuple((int32[::1], uint64[::1], uint64[::1], uint8[::1], int32[::1]))",
+    "UniTuple(int64, 5)",
+    "uint64",
+    "boolean",
+    _PAGES,
+    _GROUPS,
+    _MEMBERS,
+    _GROUPS,
+    _LINKS,
+    "int64[::1]",
+)
 def find_members(
     entries: tuple[I32, U64, U64, U8, I32],
     limits: Limits,
@@ -163,7 +186,15 @@ def find_members(
     return found[0][:size], found[1][:size], found[2][:size], truncated[: counts[1]], counts[2]
 
 
-@_entry
+@_entry(
+    "Tuple((uint64[::1], uint64[::1], uint8[::1], uint64[::1], uint8[::1]))",
+    _PAGES,
+    "int64",
+    _GROUPS,
+    _MEMBERS,
+    _GROUPS,
+    _LINKS,
+)
 def remove_members(
     entries: tuple[U64, U64, U8, U64, U8],
     pages: Pages,

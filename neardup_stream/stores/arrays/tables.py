@@ -108,16 +108,6 @@ class ArrayTables:
         self._used = np.zeros(4, np.int64)  # range groups, members, words, links
         self._open_bits = np.full(_TABLES, _UNKNOWN, np.int64)
 
-    def load_kernel(self) -> None:
-        """Load the compiled functions, which takes 50 ms; else the first calls do."""
-        nothing, no_bytes = np.empty(0, np.uint64), np.empty(0, np.uint8)
-        members = TableMembers(
-            no_bytes, no_bytes, np.empty(0, np.uint32), nothing, no_bytes, nothing, no_bytes
-        )
-        entries = TableEntries(np.empty(0, np.uint32), members, nothing, nothing)
-        self._run(entries, ProbeLimits(1, 1, 1, 1, 1), insert=False)
-        _Groups.empty(2).with_room(1, 1)
-
     @property
     def size_bytes(self) -> int:
         """What the arrays take."""
@@ -138,7 +128,13 @@ class ArrayTables:
             return 0
         self._make_room(0, 1)
         removed: int = load_tables_kernel().remove_members(
-            (self._keys(members), members.rests, _are_words(members), members.handles, members.version_bytes),
+            (
+                self._keys(members),
+                np.ascontiguousarray(members.rests),
+                _are_words(members),
+                np.ascontiguousarray(members.handles),
+                np.ascontiguousarray(members.version_bytes),
+            ),
             tuple(self._pages),
             self._page_count,
             tuple(self._ranges),
@@ -157,7 +153,7 @@ class ArrayTables:
             (
                 entries.rows.astype(np.int32),
                 self._keys(members),
-                members.rests,
+                np.ascontiguousarray(members.rests),
                 _are_words(members),
                 owners,
             ),
