@@ -1,4 +1,4 @@
-"""How far long work is, where nobody watches a terminal."""
+"""How far long work is, where standard error is no terminal."""
 
 import io
 import json
