@@ -127,6 +127,8 @@ def test_daemons_start_with_the_settings_of_either_layout_and_with_no_other(inde
     refused = StoredIndex(index.server, other).call("query", "https://example.com/a")
     assert refused.returncode == 2
     assert b"set these" in refused.stderr
+    checks = [StoredIndex(index.server, each).call("check").stdout for each in (index.settings, larger)]
+    assert [b"redis: the tables were laid out again" in each for each in checks] == [True, False]
 
 
 def test_the_query_api_compares_and_explains_by_the_layout_in_force(index: StoredIndex) -> None:

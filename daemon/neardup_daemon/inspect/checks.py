@@ -11,7 +11,7 @@ from neardup_daemon.inspect.findings import Finding
 from neardup_daemon.kafka_wiring import kafka_connection
 from neardup_daemon.policy import policy
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.table_settings import stored_layouts
+from neardup_daemon.table_settings import StoredLayouts, is_same_layout, stored_layouts
 from neardup_daemon.terminal import counted
 from neardup_stream.errors import NeardupError
 from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
@@ -21,7 +21,7 @@ from neardup_stream.stores.redis.rights import require_rights
 from neardup_stream.stores.redis.servers import inspect_servers
 from neardup_stream.streams.kafka.admin import TopicFacts, create_topic, describe_topics
 
-__all__ = ["Finding", "TopicRole", "judge_archives", "judge_layout", "judge_topic", "run_checks"]
+__all__ = ["Finding", "TopicRole", "judge_archives", "judge_layout", "judge_tables", "judge_topic", "run_checks"]
 
 TopicRole = Literal["pages", "events", "dead_letters"]
 
@@ -74,6 +74,21 @@ def judge_archives(settings: Settings) -> Iterator[Finding]:
             yield Finding("good", f"archive: {name}, {counted(pages, 'page')}{forgotten}, sound")
 
 
+def judge_tables(settings: Settings, layouts: StoredLayouts) -> Iterator[Finding]:
+    """Yield what to set where the settings state a former layout of the tables."""
+    if not layouts.known:
+        return
+    latest = max(layouts.known)
+    if not is_same_layout(settings, layouts.settings(latest)):
+        tables = layouts.tables(latest)
+        yield Finding(
+            "warning",
+            f"redis: the tables were laid out again for {tables.expected_pages:,} pages: set"
+            f" index.expected_pages = {tables.expected_pages}, index.blocks = {tables.blocks} and"
+            f" index.substrings = {tables.substrings}",
+        )
+
+
 async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
     namespace = settings.redis.namespace
     try:
@@ -93,6 +108,8 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
                 await check_policy(client, namespace, policy(settings))
             state = f"holds an index of these settings{_made_by(stored)}" if stored else "is free"
             yield Finding("good", f"redis: namespace {namespace!r} {state}")
+            for finding in judge_tables(settings, layouts):
+                yield finding
     except NeardupError as error:
         yield Finding("bad", f"redis: {str(error).removeprefix('Redis: ')}")
 
