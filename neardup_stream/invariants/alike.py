@@ -21,7 +21,7 @@ from neardup_stream.match import Candidate, Match
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.candidate_comparison import verify
 from neardup_stream.pipeline.probe import ProbingPage, insert, probe
-from neardup_stream.stores.memory.tables import MemoryTables
+from neardup_stream.stores.arrays.tables import ArrayTables
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries
 
@@ -29,8 +29,8 @@ __all__ = ["judge_matches"]
 
 _BATCH_PAGES: Final = 256
 
-_PAGES_AT_ONCE: Final = 20_000
-"""The most pages whose entries are in memory at once, some 7 KB each, unless one shard of the tables has
+_PAGES_AT_ONCE: Final = 80_000
+"""The most pages whose entries are in memory at once, some 1.5 KB each, unless one shard of the tables has
 more.
 """
 
@@ -49,7 +49,7 @@ def judge_matches(evidence: Evidence, pages_at_once: int = _PAGES_AT_ONCE) -> It
         evidence: the history.
         pages_at_once: entries of about this many pages are in memory at once, 1 or more.
 
-    Cost: some 100 µs a page, plus 20 µs for each further group of shards.
+    Cost: some 80 µs a page, plus 20 µs for each further group of shards.
     """
     matching = evidence.expectations.matching
     if matching is None:
@@ -130,8 +130,8 @@ def _verified(
         yield handle, None if row in probed.truncated_rows else verdict.matches
 
 
-class _SomeShards(MemoryTables):
-    """Tables in memory that store and probe some shards only.
+class _SomeShards(ArrayTables):
+    """Tables in arrays that store and probe some shards only.
 
     Args:
         shard_bits: log2 of the number of shards.

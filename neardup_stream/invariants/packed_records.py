@@ -58,7 +58,7 @@ class RecordsById(Mapping[PageId, PageRecord]):
         self._numbers = Numbers(array("Q", (hash64(record.id) for record in records.values())))
 
     def __getitem__(self, page_id: PageId) -> PageRecord:
-        return self._records[self.handle(page_id)]
+        return self._found(page_id)[1]
 
     def __iter__(self) -> Iterator[PageId]:
         return (record.id for record in self._records.values())
@@ -72,8 +72,12 @@ class RecordsById(Mapping[PageId, PageRecord]):
         Raises:
             KeyError: it has no record.
         """
+        return self._found(page_id)[0]
+
+    def _found(self, page_id: PageId) -> tuple[Handle, PageRecord]:
         for number in reversed(self._numbers.of(hash64(page_id))):
             handle = Handle(self._handles[number])
-            if self._records[handle].id == page_id:
-                return handle
+            record = self._records[handle]
+            if record.id == page_id:
+                return handle, record
         raise KeyError(page_id)

@@ -4,7 +4,6 @@ import os
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Final, Generic, TypeVar, overload
 from weakref import finalize
 
@@ -29,12 +28,15 @@ class SpilledBytes:
         StreamUnavailable: no directory for temporary files can be written; also raised by each method that
             writes or reads, where the disk is full or failed.
 
-    Cost: 8 bytes of memory and 2 µs for each string that is read; 0.3 µs in an iteration.
+    Cost: 8 bytes of memory and 1 µs for each string that is read; 0.3 µs in an iteration.
     """
 
     def __init__(self) -> None:
-        with _disk_errors():
+        try:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the last reference
+        except OSError as error:
+            raise _unavailable(error) from error
+        self._descriptor = self._file.fileno()
         finalize(self, self._file.close)
         self._ends = array("Q", [0])
         self._unwritten = bytearray()
@@ -50,9 +52,10 @@ class SpilledBytes:
             self._write()
 
     def __getitem__(self, number: int) -> bytes:
-        if not 0 <= number < len(self):
+        if not 0 <= number < len(self._ends) - 1:
             raise IndexError(number)
-        self._write()
+        if self._unwritten:
+            self._write()
         return self._read(self._ends[number], self._ends[number + 1])
 
     def __iter__(self) -> Iterator[bytes]:
@@ -68,31 +71,33 @@ class SpilledBytes:
             number = stop
 
     def _write(self) -> None:
-        with _disk_errors():
+        try:
             while self._unwritten:
-                del self._unwritten[: os.write(self._file.fileno(), self._unwritten)]
+                del self._unwritten[: os.write(self._descriptor, self._unwritten)]
+        except OSError as error:
+            raise _unavailable(error) from error
 
     def _read(self, start: int, end: int) -> bytes:
-        parts = []
-        with _disk_errors():
-            while start < end and (part := os.pread(self._file.fileno(), end - start, start)):
-                parts.append(part)
-                start += len(part)
-        return b"".join(parts)
+        try:
+            found = self._part(start, end)
+            while len(found) < end - start and (part := self._part(start + len(found), end)):
+                found += part
+        except OSError as error:
+            raise _unavailable(error) from error
+        return found
+
+    def _part(self, start: int, end: int) -> bytes:
+        return os.pread(self._descriptor, end - start, start)
 
 
-@contextmanager
-def _disk_errors() -> Iterator[None]:
-    """Raise StreamUnavailable, with the directory and the remedy, in the place of an error of the disk."""
-    try:
-        yield
-    except OSError as error:
-        directory = tempfile.tempdir or "any directory for temporary files"
-        raise StreamUnavailable(
-            f"cannot keep temporary files in {directory}: {error.strerror or error};"
-            " make room there, or set TMPDIR to a directory with room",
-            "disk",
-        ) from error
+def _unavailable(error: OSError) -> StreamUnavailable:
+    """Return what is raised in the place of an error of the disk: it names the directory and the remedy."""
+    directory = tempfile.tempdir or "any directory for temporary files"
+    return StreamUnavailable(
+        f"cannot keep temporary files in {directory}: {error.strerror or error};"
+        " make room there, or set TMPDIR to a directory with room",
+        "disk",
+    )
 
 
 class Spilled(Sequence[_T], Generic[_T]):
