@@ -21,7 +21,15 @@ from neardup_stream.stores.redis.rights import require_rights
 from neardup_stream.stores.redis.servers import inspect_servers
 from neardup_stream.streams.kafka.admin import TopicFacts, create_topic, describe_topics
 
-__all__ = ["Finding", "TopicRole", "judge_archives", "judge_layout", "judge_tables", "judge_topic", "run_checks"]
+__all__ = [
+    "Finding",
+    "TopicRole",
+    "judge_archives",
+    "judge_layout",
+    "judge_tables",
+    "judge_topic",
+    "run_checks",
+]
 
 TopicRole = Literal["pages", "events", "dead_letters"]
 

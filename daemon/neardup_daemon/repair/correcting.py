@@ -1,12 +1,15 @@
 """Publishes the corrections of an index that was built anew: for `recover`."""
 
 from collections.abc import AsyncIterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from neardup_daemon.inspect.published_pages import PublishedPages
 from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
 from neardup_stream.chunks import in_chunks
+from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.clusters.walking import WalkedCluster
@@ -62,8 +65,8 @@ class Publisher:
     async def _events(self) -> AsyncIterator[Event]:
         clusters = self._stores.clusters
         if clusters is not None:
-            async for cluster in clusters.walk():
-                async for event in self._of_cluster(cluster):
+            async for some in _some(clusters.walk()):
+                async for event in self._of_clusters(some, clusters):
                     yield event
         async for walked in all_records(self._stores.judged.records):
             records = [(handle, PageRecord.unpack(packed)) for handle, packed in walked.records]
@@ -73,21 +76,24 @@ class Publisher:
         for number, page_id in enumerate(self.lost):
             yield self._corrections.of_lost_page(PageId(page_id), self._published.url_of(page_id), number)
 
-    async def _of_cluster(self, cluster: WalkedCluster) -> AsyncIterator[Event]:
-        assert self._stores.clusters is not None  # noqa: S101 - it was walked
-        speaker = cluster.representative.handle
-        state = (await self._stores.clusters.standing([speaker]))[speaker]
+    async def _of_clusters(self, walked: Sequence[WalkedCluster], clusters: Clusters) -> AsyncIterator[Event]:
         kept = self._stores.judged.records
-        representative = (await fetch_records([speaker], kept))[speaker]
-        self.cluster_count += 1
-        self._clustered.update(cluster.members)
-        if self._settings.events.unique:
-            yield self._corrections.of_own_cluster(representative, state)
-        for some in in_chunks(cluster.members, _AT_ONCE):
-            records = await fetch_records(some, kept)
+        first = [cluster.representative.handle for cluster in walked]
+        states, representatives = await clusters.standing(first), await fetch_records(first, kept)
+        self.cluster_count += len(walked)
+        placed = ((cluster, handle) for cluster in walked for handle in cluster.members)
+        for some in in_chunks(placed, _AT_ONCE):
+            records = await fetch_records([handle for _, handle in some], kept)
+            self._clustered.update(handle for _, handle in some)
             self._held.difference_update(str(record.id) for record in records.values())
-            for event in self._corrections.of_cluster(state, representative, records.items()):
-                yield event
+            for cluster, group in groupby(some, itemgetter(0)):
+                speaker, handles = cluster.representative.handle, [handle for _, handle in group]
+                state, representative = states[speaker], representatives[speaker]
+                if self._settings.events.unique and handles[0] == cluster.members[0]:
+                    yield self._corrections.of_own_cluster(representative, state)
+                members = [(handle, records[handle]) for handle in handles if handle in records]
+                for event in self._corrections.of_cluster(state, representative, members):
+                    yield event
 
     async def _of_others(self, walked: Sequence[tuple[Handle, PageRecord]]) -> AsyncIterator[Event]:
         self.page_count += sum(record.state != "gone" for _, record in walked)
@@ -114,6 +120,20 @@ class Publisher:
     async def _states(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:
         clusters = self._stores.clusters
         return await clusters.standing(handles) if clusters is not None and handles else {}
+
+
+async def _some(clusters: AsyncIterator[WalkedCluster]) -> AsyncIterator[list[WalkedCluster]]:
+    """Yield all clusters, as many at once as have `_AT_ONCE` members, or one."""
+    some: list[WalkedCluster] = []
+    member_count = 0
+    async for cluster in clusters:
+        some.append(cluster)
+        member_count += len(cluster.members)
+        if member_count >= _AT_ONCE:
+            yield some
+            some, member_count = [], 0
+    if some:
+        yield some
 
 
 def _lone(handle: Handle, record: PageRecord) -> ClusterState:
