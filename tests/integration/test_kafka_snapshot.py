@@ -173,3 +173,23 @@ async def test_a_missing_topic_is_named(connection: KafkaConnection, topic_prefi
 async def test_brokers_that_are_unavailable_are_reported() -> None:
     with pytest.raises(StreamUnavailable):
         await asyncio.wait_for(read(KafkaConnection(bootstrap_servers="127.0.0.1:1"), "any"), 30)
+
+
+async def test_records_that_are_deleted_while_one_of_several_partitions_is_read_are_passed_over(
+    kafka_broker: KafkaBroker, connection: KafkaConnection, topic_prefix: str
+) -> None:
+    """The consumer has no position there until a broker has named the first record that is left."""
+    kafka_broker.create_topic(topic_prefix, 3)
+    large = [b"%d" % number + bytes(200_000) for number in range(40)]
+    for partition in range(3):
+        await send(connection, topic_prefix, large, partition)
+
+    numbers: set[tuple[int, int]] = set()
+    async with open_snapshot(connection, topic_prefix, "input") as snapshot:
+        async for records in snapshot.records():
+            if not numbers:
+                await delete_below(connection, topic_prefix, 38)
+            numbers |= {(each.position.partition.number, each.position.offset) for each in records}
+
+    assert {(1, 39), (2, 39), (0, 39)} <= numbers
+    assert all((number, offset) in numbers for number in (1, 2) for offset in range(40))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
+from random import randbytes
 from typing import TypeVar
 
 import pytest
@@ -11,7 +12,10 @@ from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Record
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.snapshot import open_snapshot
+from neardup_stream.streams.kafka.snapshot_source import SnapshotSource
 from neardup_stream.streams.kafka.source import KafkaSource
+from neardup_stream.streams.protocol import EndOfStream
 from tests.contracts.streams import (
     read_records,
 )
@@ -63,6 +67,32 @@ async def test_streams_close_without_a_broker(frozen_broker: KafkaBroker, topic_
             frozen_broker.kill()
             with pytest.raises(StreamUnavailable):
                 await sink.send([Message(key=b"key", value=b"value")])
+
+
+async def test_a_snapshot_is_read_to_its_end_once_a_broker_that_was_silent_answers_again(
+    frozen_broker: KafkaBroker, topic_prefix: str
+) -> None:
+    topic = Topic(frozen_broker, topic_prefix, request_timeout_seconds=1)
+    values = [randbytes(100_000) for _ in range(100)]  # nothing to compress: more than is fetched ahead
+    await retry(lambda: topic.fill(values))
+
+    found: list[Record] = []
+    async with open_snapshot(topic.connection, topic.name, topic.name) as snapshot:
+        source = SnapshotSource(snapshot, snapshot.ends)
+        found += await source.read(1, 1)
+        frozen_broker.freeze()
+        with pytest.raises(StreamUnavailable, match="nothing came for"):
+            await read_to_the_end(source, found)
+        frozen_broker.thaw()
+        await retry(lambda: read_to_the_end(source, found))
+
+    assert [record.value for record in found] == values
+
+
+async def read_to_the_end(source: SnapshotSource, found: list[Record]) -> None:
+    with suppress(EndOfStream):
+        while True:
+            found += await source.read(10, 1 << 20)
 
 
 async def opened(

@@ -13,7 +13,6 @@ from typing import TypeAlias
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
-from neardup_stream.errors import InvariantBroken
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.kafka.aiokafka_compat import (
     client_of,
@@ -123,7 +122,12 @@ def unread_counts(consumer: AIOKafkaConsumer) -> dict[TopicPartition, int]:
     The end of a partition is the start of the first open transaction: records after it cannot be read yet.
     """
     ends = {one: consumer.last_stable_offset(one) for one in consumer.assignment()}
-    return {one: max(0, end - position(consumer, one)) for one, end in ends.items() if end is not None}
+    places = {one: position(consumer, one) for one in ends}
+    return {
+        one: max(0, end - at)
+        for one, end in ends.items()
+        if end is not None and (at := places[one]) is not None
+    }
 
 
 def partition_count(consumer: AIOKafkaConsumer, topics: Collection[str]) -> int:
@@ -131,8 +135,8 @@ def partition_count(consumer: AIOKafkaConsumer, topics: Collection[str]) -> int:
     return sum(len(consumer.partitions_for_topic(topic) or ()) for topic in topics)
 
 
-def position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int:
-    """Return the next offset to fetch, without waiting: after a fetch, it is known."""
+def position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int | None:
+    """Return the next offset to fetch, without waiting; None while the consumer has to look for one."""
     answer = consumer.position(topic_partition)
     try:
         answer.send(None)
@@ -140,7 +144,7 @@ def position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int
         return int(returned.value)
     finally:
         answer.close()
-    raise InvariantBroken(f"the position of {topic_partition} is not known")
+    return None
 
 
 def record_in(partition: Partition, found: ConsumerRecord) -> Record:

@@ -66,6 +66,8 @@ class TopicSnapshot:
     async def records(self) -> AsyncIterator[Sequence[Record]]:
         """Yield the records, in order within each partition, a few hundred at a time.
 
+        A second call continues where the first one raised.
+
         Raises:
             StreamUnavailable: no broker answers any more.
             ConfigError: access is denied.
@@ -79,7 +81,7 @@ class TopicSnapshot:
             for topic_partition, found in fetched.items():
                 partition = Partition(self._input_id, topic_partition.partition)
                 yield [record_in(partition, each) for each in found if each.offset < self.ends[partition]]
-            still_unread = {one for one in unread if self._position(one) < self.ends[one]}
+            still_unread = {one for one in unread if self._is_unread(one)}
             if fetched or still_unread != unread:
                 last_progress = monotonic()
             elif monotonic() - last_progress > self._timeout_seconds:
@@ -88,8 +90,9 @@ class TopicSnapshot:
                 )
             unread = still_unread
 
-    def _position(self, one: Partition) -> int:
-        return position(self._consumer, TopicPartition(self._topic, one.number))
+    def _is_unread(self, one: Partition) -> bool:
+        at = position(self._consumer, TopicPartition(self._topic, one.number))
+        return at is None or at < self.ends[one]  # None while aiokafka looks for what retention has left
 
 
 @asynccontextmanager

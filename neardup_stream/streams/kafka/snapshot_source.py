@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Self
 
+from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Partition, Record
 from neardup_stream.streams.buffer import take_records
 from neardup_stream.streams.finite import FiniteSource
@@ -36,6 +37,7 @@ class SnapshotSource(FiniteSource):
         self.record_count = 0
         self._ends = ends
         self._on_records = on_records
+        self._snapshot = snapshot
         self._batches: AsyncIterator[Sequence[Record]] = snapshot.records()
         self._ready: deque[Record] = deque()
 
@@ -51,7 +53,7 @@ class SnapshotSource(FiniteSource):
 
         Raises:
             EndOfStream: all were read.
-            StreamUnavailable: no broker answers any more.
+            StreamUnavailable: no broker answers; calling again continues where this one ended.
             ConfigError: access is denied.
         """
         while not self._ready:
@@ -59,6 +61,9 @@ class SnapshotSource(FiniteSource):
                 batch = await anext(self._batches)
             except StopAsyncIteration:
                 raise EndOfStream from None
+            except StreamUnavailable:
+                self._batches = self._snapshot.records()  # an iterator that has raised is at its end
+                raise
             self._ready.extend(
                 record for record in batch if record.position.offset < self._ends[record.position.partition]
             )
