@@ -253,11 +253,10 @@ async def _file_records(source: FileSource, settings: Settings) -> AsyncGenerato
 
 async def _topic_records(settings: Settings) -> AsyncGenerator[Sequence[Record], None]:
     """Yield the present records of the pages topic; no group is joined, so no daemon loses a partition."""
-    from neardup_daemon.kafka_wiring import kafka_connection  # noqa: PLC0415 - files need no Kafka
-    from neardup_stream.streams.kafka.snapshot import open_snapshot  # noqa: PLC0415
+    from neardup_daemon.kafka_wiring import topic_snapshot  # noqa: PLC0415 - files need no Kafka
 
     topic = settings.kafka.pages_topic
-    async with open_snapshot(kafka_connection(settings), topic, topic) as snapshot:
+    async with topic_snapshot(settings, topic) as snapshot:
         async for records in snapshot.records():
             yield records
 

@@ -4,7 +4,7 @@ Everything opened is closed in reverse.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from neardup_daemon.failpoints import with_failpoints
@@ -22,6 +22,7 @@ from neardup_stream.streams.kafka.config import (
     KafkaSourceConfig,
 )
 from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.snapshot import TopicSnapshot, open_snapshot
 from neardup_stream.streams.kafka.source import KafkaSource
 from neardup_stream.streams.kafka.start_offsets import InputHistory
 from neardup_stream.streams.kafka.transactions import KafkaTransactions, KafkaTransactionsConfig
@@ -38,6 +39,7 @@ __all__ = [
     "message_publication",
     "open_kafka",
     "pages_source_config",
+    "topic_snapshot",
 ]
 
 _LONGEST_HEARTBEAT_SECONDS = 3.0
@@ -93,6 +95,19 @@ def _source_config(
         heartbeat_interval_seconds=min(_LONGEST_HEARTBEAT_SECONDS, kafka.session_timeout_seconds / 4),
         max_poll_interval_seconds=kafka.max_poll_interval_seconds,
         drain_seconds=settings.pipeline.drain_seconds,
+    )
+
+
+def topic_snapshot(
+    settings: Settings, topic: str, input_id: str = "", *, latest: int | None = None
+) -> AbstractAsyncContextManager[TopicSnapshot]:
+    """Open a topic as it is now, see `open_snapshot`; the id of the input is the topic's name by default."""
+    return open_snapshot(
+        kafka_connection(settings),
+        topic,
+        input_id or topic,
+        latest=latest,
+        max_expanded_bytes=settings.limits.max_expanded_bytes,
     )
 
 

@@ -5,13 +5,12 @@ from typing import Final
 
 import msgspec
 
-from neardup_daemon.kafka_wiring import kafka_connection
+from neardup_daemon.kafka_wiring import kafka_connection, topic_snapshot
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.streams.kafka.admin import committed_offsets, group_members
 from neardup_stream.streams.kafka.partitions import topic_partition_of
-from neardup_stream.streams.kafka.snapshot import open_snapshot
 
 __all__ = ["GroupStatus", "IndexStatus", "PartitionStatus", "Status", "readable", "take_status"]
 
@@ -114,7 +113,7 @@ async def _index(settings: Settings) -> IndexStatus:
 
 async def _group(settings: Settings) -> GroupStatus:
     kafka, connection = settings.kafka, kafka_connection(settings)
-    async with open_snapshot(connection, kafka.pages_topic, kafka.pages_topic) as snapshot:
+    async with topic_snapshot(settings, kafka.pages_topic) as snapshot:
         begins, ends = snapshot.beginnings, snapshot.ends
     named = {topic_partition_of(one): one for one in sorted(ends)}
     found = await committed_offsets(connection, kafka.group_id, list(named))

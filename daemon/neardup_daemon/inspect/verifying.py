@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from aiokafka import TopicPartition
 
-from neardup_daemon.kafka_wiring import kafka_connection
+from neardup_daemon.kafka_wiring import kafka_connection, topic_snapshot
 from neardup_daemon.preparing import build_preparation, connecting, index_layout, verdict_config
 from neardup_daemon.progress import OnPart, unseen
 from neardup_daemon.settings.settings import Settings
@@ -28,7 +28,7 @@ from neardup_stream.message import Message, Partition, Record, input_id
 from neardup_stream.meters import NoMeters
 from neardup_stream.stores.protocol import all_records
 from neardup_stream.streams.kafka.admin import committed_offsets, require_topics
-from neardup_stream.streams.kafka.snapshot import TopicSnapshot, open_snapshot
+from neardup_stream.streams.kafka.snapshot import TopicSnapshot
 
 __all__ = ["Reading", "expectations_of", "read_history", "read_stores"]
 
@@ -152,12 +152,12 @@ def expectations_of(
 
 @asynccontextmanager
 async def _open_topics(settings: Settings) -> AsyncIterator[_Topics]:
-    kafka, connection = settings.kafka, kafka_connection(settings)
+    kafka = settings.kafka
     pages = input_id(kafka.pages_topic, kafka.input_epoch)
     async with (
-        open_snapshot(connection, kafka.events_topic, kafka.events_topic) as events,
-        open_snapshot(connection, kafka.dead_letters_topic, kafka.dead_letters_topic) as dead_letters,
-        open_snapshot(connection, kafka.pages_topic, pages) as inputs,
+        topic_snapshot(settings, kafka.events_topic) as events,
+        topic_snapshot(settings, kafka.dead_letters_topic) as dead_letters,
+        topic_snapshot(settings, kafka.pages_topic, pages) as inputs,
     ):
         yield _Topics(inputs, events, dead_letters)
 
@@ -168,7 +168,7 @@ async def _wait_until_finished(settings: Settings, wait_seconds: float) -> None:
     pages = input_id(kafka.pages_topic, kafka.input_epoch)
     deadline = monotonic() + wait_seconds
     while monotonic() < deadline:
-        async with open_snapshot(kafka_connection(settings), kafka.pages_topic, pages) as snapshot:
+        async with topic_snapshot(settings, kafka.pages_topic, pages) as snapshot:
             committed = await _committed(settings)
             behind = [one for one, end in snapshot.ends.items() if committed.get(one, 0) < end]
         if not any(snapshot.ends[one] > snapshot.beginnings[one] for one in behind):

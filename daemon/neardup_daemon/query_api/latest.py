@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from neardup_daemon.kafka_wiring import kafka_connection
+from neardup_daemon.kafka_wiring import topic_snapshot
 from neardup_daemon.query_api.shared_reading import SharedReading
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.message import Record
-from neardup_stream.streams.kafka.snapshot import open_snapshot
 
 __all__ = ["LatestRead", "LatestRecords"]
 
@@ -61,13 +60,7 @@ class LatestRecords(Generic[Kept]):
         settings = self._settings
         found: list[tuple[tuple[int, int, int], Kept]] = []
         count = 0
-        async with open_snapshot(
-            kafka_connection(settings),
-            self.topic,
-            self.topic,
-            latest=settings.api.latest_records,
-            max_expanded_bytes=settings.limits.max_expanded_bytes,
-        ) as snapshot:
+        async with topic_snapshot(settings, self.topic, latest=settings.api.latest_records) as snapshot:
             async for records in snapshot.records():
                 count += len(records)
                 for record in records:

@@ -5,11 +5,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
 
-from neardup_daemon.kafka_wiring import kafka_connection, kafka_source
+from neardup_daemon.kafka_wiring import kafka_source, topic_snapshot
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Partition, Record
-from neardup_stream.streams.kafka.snapshot import open_snapshot
 from neardup_stream.streams.kafka.source import KafkaSource
 
 __all__ = ["DeadLetters", "open_dead_letters"]
@@ -93,7 +92,7 @@ async def open_dead_letters(settings: Settings, *, from_start: bool) -> AsyncIte
     """
     kafka = settings.kafka
     topic = kafka.dead_letters_topic
-    async with open_snapshot(kafka_connection(settings), topic, topic) as snapshot:
+    async with topic_snapshot(settings, topic) as snapshot:
         beginnings, ends = snapshot.beginnings, snapshot.ends
     group_id = f"{kafka.group_id}-replay"
     source = kafka_source(settings, topic, group_id, "earliest")

@@ -19,7 +19,7 @@ from aiokafka import OffsetAndMetadata, TopicPartition
 
 from neardup_daemon.index_schema import schema
 from neardup_daemon.inspect.published_pages import PublishedPages
-from neardup_daemon.kafka_wiring import kafka_connection, message_publication
+from neardup_daemon.kafka_wiring import kafka_connection, message_publication, topic_snapshot
 from neardup_daemon.logs import log_event
 from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
 from neardup_daemon.policy import policy
@@ -49,7 +49,7 @@ from neardup_stream.streams.kafka.admin import (
     group_members,
     require_topics,
 )
-from neardup_stream.streams.kafka.snapshot import TopicSnapshot, open_snapshot
+from neardup_stream.streams.kafka.snapshot import TopicSnapshot
 from neardup_stream.streams.kafka.snapshot_source import SnapshotSource
 
 __all__ = ["Recovered", "recover_index"]
@@ -110,7 +110,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         DependencyLost: it stayed unavailable for longer than `pipeline.retry_deadline_seconds`.
     Cost: as reading the pages topic by one daemon, and twice the memory of the index until the end.
     """
-    kafka, connection = settings.kafka, kafka_connection(settings)
+    kafka = settings.kafka
     name = settings.redis.namespace
     committed = await _committed(settings)
     published = await _read_events(settings)
@@ -125,7 +125,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         stores = replace(await create_stores(settings, client, namespace), policy=agreed)
         log_event(_logger, "recovery_started", index=namespace.token, schema=namespace.schema_id)
         pages = await stack.enter_async_context(
-            open_snapshot(connection, kafka.pages_topic, input_id(kafka.pages_topic, kafka.input_epoch))
+            topic_snapshot(settings, kafka.pages_topic, input_id(kafka.pages_topic, kafka.input_epoch))
         )
         record_count = await _judge_again(settings, stores, pages, committed, on_records)
         corrections = Corrections(
@@ -173,7 +173,7 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
 async def _read_events(settings: Settings) -> PublishedPages:
     published = PublishedPages(settings.redis.namespace)
     topic = settings.kafka.events_topic
-    async with open_snapshot(kafka_connection(settings), topic, topic) as events:
+    async with topic_snapshot(settings, topic) as events:
         async for records in events.records():
             published.feed(records)
     return published
