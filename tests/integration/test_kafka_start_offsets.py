@@ -1,19 +1,23 @@
 """Where reading a partition begins, on a real broker: what the policies say, and what is refused."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition
 from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.streams.kafka.admin import describe_topics
 from neardup_stream.streams.kafka.config import FirstStart, KafkaSourceConfig, OutOfRange
 from neardup_stream.streams.kafka.consumer import close_consumer, open_consumer
 from neardup_stream.streams.kafka.source import KafkaSource
 from neardup_stream.streams.kafka.start_offsets import Beginnings, NoHistory
 from tests.contracts.streams import read_records
-from tests.kafka_topics import MakeTopic, Topic, read_until_assigned
+from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, read_until_assigned
 from tests.servers.kafka import KafkaBroker
 
 TEN = [b"%d" % number for number in range(10)]
@@ -84,6 +88,37 @@ async def test_a_first_start_at_the_latest_offset_reads_what_comes_after(make_to
         assert await read_until_assigned(source) == []
         await topic.fill([b"after"])
         assert await values_read(source, 1) == [b"after"]
+
+
+async def test_a_partition_that_is_added_later_is_read_from_its_beginning(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    topic.connection = replace(topic.connection, metadata_max_age_seconds=1.0)
+    await topic.fill([b"before"])
+
+    async with topic.source(first_start="latest") as source:
+        assert await read_until_assigned(source) == []
+        await add_partition(topic)
+        await topic.fill([b"%d" % number for number in range(20)])
+        values: set[bytes | None] = set()
+        async with asyncio.timeout(WAIT_SECONDS):
+            while len(values) < 20:  # some come twice: the rebalance takes what was not committed
+                values.update(await values_read(source, 1))
+
+    assert values == {b"%d" % number for number in range(20)}
+
+
+async def add_partition(topic: Topic) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=topic.connection.bootstrap_servers)
+    await admin.start()
+    try:
+        await admin.create_partitions({topic.name: NewPartitions(2)})
+    finally:
+        await admin.close()
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            facts = (await describe_topics(topic.connection, [topic.name], "Read"))[topic.name]
+            if facts is not None and facts.partitions == 2:
+                return
 
 
 async def test_a_first_start_is_chosen_once(make_topic: MakeTopic) -> None:

@@ -19,7 +19,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition, input_id
 from neardup_stream.streams.kafka.admin import committed, committed_offsets
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
-from neardup_stream.streams.kafka.consumer import close_consumer, open_consumer
+from neardup_stream.streams.kafka.consumer import close_consumer, open_consumer, partition_count
 from neardup_stream.streams.kafka.errors import kafka_errors
 from neardup_stream.streams.kafka.partitions import name_of
 
@@ -91,6 +91,7 @@ class Beginnings:
     def __init__(self, config: KafkaSourceConfig, history: InputHistory) -> None:
         self._config = config
         self._history = history
+        self._first_counts: dict[str, int] = {}
 
     def partition(self, topic_partition: TopicPartition) -> Partition:
         """Return the partition as an input of this epoch."""
@@ -111,6 +112,8 @@ class Beginnings:
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 for topic in {one.topic for one in assigned}:
                     await self._history.enter(topic, self._config.input_epoch)
+                    count = max(one.partition + 1 for one in assigned if one.topic == topic)
+                    self._first_counts.setdefault(topic, max(count, partition_count(consumer, [topic])))
                 await self._compare(consumer, assigned)
 
     async def compare(self, consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]) -> None:
@@ -143,6 +146,9 @@ class Beginnings:
     async def first(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int:
         """Return the start offset of a partition for which the consumer found no committed offset.
 
+        A partition that was added since this consumer first had the topic is read from its beginning,
+        whatever the policy: nothing else has read it.
+
         Raises:
             ConfigError: it is refused.
             StreamUnavailable: committed offsets cannot be read now.
@@ -151,9 +157,10 @@ class Beginnings:
         committed = await self.committed([topic_partition])
         if topic_partition in committed:
             return committed[topic_partition]
-        return await self._choose(
-            consumer, topic_partition, self._config.first_start, "no committed offset", "first_start"
-        )
+        topic, number = topic_partition
+        is_added = number >= self._first_counts.get(topic, number + 1)
+        where = "earliest" if is_added else self._config.first_start
+        return await self._choose(consumer, topic_partition, where, "no committed offset", "first_start")
 
     async def after_a_gap(
         self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int
