@@ -1,14 +1,14 @@
 """Members of a consumer group on a real broker: those with a name of their own, and consumers that break."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
 import pytest
 from aiokafka.errors import KafkaError
 
 from neardup_stream.errors import ConfigError, InvariantBroken, StreamUnavailable
-from neardup_stream.message import Record
+from neardup_stream.message import Partition, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.kafka.source import KafkaSource
@@ -204,3 +204,42 @@ async def test_a_source_outside_of_its_context_is_a_bug(make_topic: MakeTopic) -
 
     with pytest.raises(InvariantBroken, match="outside of its context"):
         await source.read(1, 1)
+
+
+async def test_a_replaced_consumer_takes_nothing_over_while_the_group_waits_for_another_drain(
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic(partitions=2)
+    async with topic.source() as first, topic.source() as second:
+        taken: list[Collection[Partition]] = []
+        is_draining, may_drain = asyncio.Event(), asyncio.Event()
+
+        async def refuse(partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+            taken.append(partitions)
+            await asyncio.sleep(0)
+            raise StreamUnavailable("brokers are electing", "no_coordinator")
+
+        async def drain() -> None:
+            is_draining.set()
+            await may_drain.wait()
+
+        async def read_on() -> None:
+            while True:
+                await second.read(1, 1 << 20)
+
+        other = asyncio.create_task(read_on())
+        async with asyncio.timeout(WAIT_SECONDS):
+            while len(first._untaken) != 1:  # noqa: ASYNC110 - nothing says when it is
+                await asyncio.sleep(0)
+        first.on_assign(refuse)
+        second.on_revoke(drain)
+        await read_until(first, lambda: bool(taken))
+        await end_heartbeats(first)
+        await read_until(first, is_draining.is_set)
+        taken.clear()
+        for _ in range(3):
+            assert await first.read(1, 1 << 20) == ()
+        may_drain.set()
+        other.cancel()
+
+    assert taken == []

@@ -268,7 +268,7 @@ class _AnyNamedBatch(_DefaultRecordBatchPy):  # type: ignore[misc] # aiokafka ha
     Args:
         content: the batch.
         next_offset: of the first record that is wanted.
-        is_refused: it is too large: return only the positions of its records.
+        is_refused: it is too large: return only the positions that it spans.
     """
 
     def __init__(self, content: memoryview, next_offset: int, *, is_refused: bool) -> None:

@@ -1,6 +1,6 @@
 """Check why no records arrive: the topic is empty, the brokers are unavailable, or the topic is missing."""
 
-import time
+from time import monotonic
 
 from aiokafka import AIOKafkaConsumer
 
@@ -22,11 +22,12 @@ class Silence:
 
     def __init__(self, config: KafkaSourceConfig) -> None:
         self._config = config
-        self._heard_seconds = time.time()
+        self._answer_seconds = 0.0
+        self._heard_seconds = monotonic()
 
     def broken(self) -> None:
         """Reset the time: a broker has answered."""
-        self._heard_seconds = time.time()
+        self._heard_seconds = monotonic()
 
     async def look_into(self, consumer: AIOKafkaConsumer) -> None:
         """Distinguish an empty topic, or no assigned partition, from unavailable brokers or a deleted topic.
@@ -36,8 +37,11 @@ class Silence:
             ConfigError: a topic does not exist, or access is denied.
         """
         assignment = consumer.assignment()
-        self._heard_seconds = max(self._heard_seconds, last_answer_seconds(consumer, assignment))
-        silence = time.time() - self._heard_seconds
+        answer_seconds = last_answer_seconds(consumer, assignment)
+        if answer_seconds != self._answer_seconds:  # whatever the clock does that it is read from
+            self._answer_seconds = answer_seconds
+            self._heard_seconds = monotonic()
+        silence = monotonic() - self._heard_seconds
         if silence > self._config.connection.request_timeout_seconds:
             is_answered = await explain(self._config.connection, self._config.topics, "Read")
             if assignment or not is_answered:

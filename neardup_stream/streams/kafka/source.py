@@ -218,14 +218,14 @@ class KafkaSource:
         The offsets come first, because a transaction that is still committing hides its offset.
         """
         taken = self._untaken
-        if not taken:
+        if not taken or not self._is_member:
             return
         partitions = {self._beginnings.partition(one): one for one in taken}
         offsets = await self._on_assign(list(partitions)) if self._on_assign is not None else {}
         await self._beginnings.check(consumer, taken)
         if self._on_begin is not None:
             await self._on_begin(list(partitions))
-        if taken is self._untaken:  # otherwise there was another rebalance
+        if taken is self._untaken and self._is_member:  # otherwise there was another rebalance, or is one
             for partition, offset in offsets.items():
                 consumer.seek(partitions[partition], offset)
             self._untaken = set()
