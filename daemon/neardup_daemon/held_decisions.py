@@ -129,7 +129,7 @@ class HeldDecisions:
         for partition, end in ends.items():
             held = self._partitions[partition]
             held.trimmed = max(end, held.trimmed)
-            if held.is_empty:
+            if held.is_empty and held.trimmed >= held.committed:  # else a commit came meanwhile
                 del self._partitions[partition]
 
     async def end_former_epochs(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:

@@ -22,6 +22,8 @@ class Trims(Unclustered):
     def __init__(self) -> None:
         super().__init__(MemoryClusters())
         self.trims: list[dict[Partition, int]] = []
+        self.may_trim = asyncio.Event()
+        self.may_trim.set()
         self.is_unavailable = False
         self.is_corrupt = False
 
@@ -30,6 +32,7 @@ class Trims(Unclustered):
             raise StoreUnavailable("unavailable")
         if self.is_corrupt:
             raise CorruptData("corrupt")
+        await self.may_trim.wait()
         self.trims.append(dict(next_offsets))
 
 
@@ -130,3 +133,20 @@ async def test_a_trim_that_no_repetition_helps_ends_the_daemon() -> None:
             await held.settled([position])
             await held.trim({ONE: 1})
             await asyncio.Event().wait()
+
+
+async def test_what_is_committed_while_kept_records_are_trimmed_is_trimmed_too() -> None:
+    scene = Scene()
+    await scene.take(Position(ONE, 3))
+    await scene.held.trim({ONE: 10})
+    scene.now = KEPT_SECONDS
+
+    scene.decider.may_trim.clear()
+    trimming = asyncio.create_task(scene.held.trim_due())
+    await asyncio.sleep(0)
+    await scene.held.trim({ONE: 20})
+    scene.decider.may_trim.set()
+    await trimming
+    await scene.held.trim_due()
+
+    assert scene.decider.trims == [{ONE: 10}, {ONE: 20}]
