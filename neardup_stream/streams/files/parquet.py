@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Position, Record
 from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
+from neardup_stream.streams.files.parquet_sizes import is_bytes, row_bytes, value_bytes
 
 __all__ = ["PARQUET_ENDING", "column_names", "read_parquet", "require_parquet"]
 
@@ -57,7 +58,7 @@ def read_parquet(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
     """
     first = 0
     for batch in _batches(source.path):
-        sizes = _row_bytes(batch)
+        sizes = row_bytes(batch)
         for start, end in _blocks(np.minimum(sizes, max_page_bytes + 1)):
             yield [
                 _record(source, first, batch, row, max_page_bytes, is_long=bool(sizes[row] > max_page_bytes))
@@ -84,7 +85,7 @@ def _batches(path: str) -> Iterator[Any]:
     first = 0
     try:
         with parquet.ParquetFile(path) as file:
-            repeating = _repeating_columns(pa, file.schema_arrow)
+            repeating = _repeating_columns(pa, file.schema_arrow, file.schema)
         with parquet.ParquetFile(path, read_dictionary=repeating) as file:
             for batch in file.iter_batches(_ROWS_AT_ONCE):
                 batch.validate(full=True)  # the places of repeated values are not checked before
@@ -96,21 +97,26 @@ def _batches(path: str) -> Iterator[Any]:
         ) from error
 
 
-def _repeating_columns(pa: Any, schema: Any) -> list[str]:
-    """Return the columns of strings or bytes: of those a value may be stored once for many rows.
+def _repeating_columns(pa: Any, schema: Any, leaves: Any) -> list[str]:
+    """Return the columns of strings or bytes, within lists too: a value may be stored once for many.
 
     Whether it is, a column's metadata would say, but pyarrow ends the process where those are damaged.
     """
-    types = pa.types
-    return sorted(
-        field.name
-        for field in schema
-        if (types.is_string(field.type) or types.is_binary(field.type)) and "." not in field.name
-    )
+    if any("." in field.name for field in schema):
+        return []  # paths would not be clear
+    nested = {field.name for field in schema if pa.types.is_nested(field.type)}
+    columns = [leaves.column(number) for number in range(len(leaves))]
+    own = (f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_binary(f.type))
+    inner = (leaf.path for leaf in columns if leaf.path.split(".")[0] in nested and _is_repeating(leaf))
+    return sorted((*own, *inner))
+
+
+def _is_repeating(leaf: Any) -> bool:
+    return leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type in {"NONE", "STRING"}
 
 
 def _in_microseconds(pa: Any, batch: Any) -> Any:
-    """Return the rows with times in microseconds where they are in nanoseconds, which Python's are not."""
+    """Return the rows with times that Python has: in microseconds, not nanoseconds, and zones as UTC."""
     columns = []
     for column in batch.columns:
         coarse = _coarse_type(pa, column.type)
@@ -120,8 +126,9 @@ def _in_microseconds(pa: Any, batch: Any) -> Any:
 
 def _coarse_type(pa: Any, kind: Any) -> Any:
     types, coarse = pa.types, kind
-    if types.is_timestamp(kind) and kind.unit == "ns":
-        coarse = pa.timestamp("us", kind.tz)
+    if types.is_timestamp(kind) and (kind.unit == "ns" or kind.tz is not None):
+        # A zone may be one that this machine does not know; the instants are the same in UTC.
+        coarse = pa.timestamp("us" if kind.unit == "ns" else kind.unit, kind.tz and "UTC")
     elif types.is_duration(kind) and kind.unit == "ns":
         coarse = pa.duration("us")
     elif types.is_time64(kind) and kind.unit == "ns":
@@ -137,29 +144,6 @@ def _coarse_type(pa: Any, kind: Any) -> Any:
     return coarse
 
 
-def _row_bytes(batch: Any) -> NDArray[np.int64]:
-    """Return the bytes of the strings and bytes in columns of each row: its JSON has no fewer."""
-    from pyarrow import compute, types  # noqa: PLC0415 - see require_parquet
-
-    sizes = np.zeros(batch.num_rows, np.int64)
-    for column in batch.columns:
-        if types.is_dictionary(column.type):
-            lengths = compute.take(compute.binary_length(column.dictionary), column.indices)
-        elif _is_bytes(types, column.type):
-            lengths = compute.binary_length(column)
-        else:
-            continue
-        sizes += compute.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
-    return sizes
-
-
-def _is_bytes(types: Any, kind: Any) -> bool:
-    return any(
-        is_kind(kind)
-        for is_kind in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
-    )
-
-
 def _blocks(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Return where runs of rows begin and end that have no more than CHUNK_BYTES, or are one row."""
     ends = np.cumsum(sizes)
@@ -173,19 +157,22 @@ def _blocks(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 def _row(batch: Any, row: int, max_page_bytes: int, *, is_long: bool) -> dict[str, Any]:
     """Return the values of a row by column; of a row that is too long only the beginnings of long ones."""
-    values = {name: column[row] for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+    columns = zip(batch.schema.names, batch.columns, strict=True)
     if not is_long:
-        return {name: value.as_py() for name, value in values.items()}
+        return {name: column[row].as_py() for name, column in columns}
     most_bytes = max_page_bytes + 1 + _CHARACTER_BYTES
-    return {name: _beginning(value, most_bytes) for name, value in values.items()}
+    return {name: _beginning(column, row, most_bytes) for name, column in columns}
 
 
-def _beginning(value: Any, most_bytes: int) -> Any:
+def _beginning(column: Any, row: int, most_bytes: int) -> Any:
+    """Return a value, or the beginning of a long string; in the place of a long list as many spaces."""
     from pyarrow import types  # noqa: PLC0415 - see require_parquet
 
+    value = column[row]
     plain = value.value if types.is_dictionary(value.type) else value
-    if not plain.is_valid or not _is_bytes(types, plain.type):
-        return plain.as_py()
+    if not plain.is_valid or not is_bytes(types, plain.type):
+        is_long = value_bytes(column.slice(row, 1))[0] >= most_bytes
+        return " " * most_bytes if is_long else plain.as_py()
     buffer = plain.as_buffer()
     cut = buffer.slice(0, min(most_bytes, buffer.size)).to_pybytes()
     is_text = types.is_string(plain.type) or types.is_large_string(plain.type)
@@ -195,7 +182,7 @@ def _beginning(value: Any, most_bytes: int) -> Any:
 def _record(source: Input, first: int, batch: Any, row: int, max_page_bytes: int, *, is_long: bool) -> Record:
     try:
         values = _row(batch, row, max_page_bytes, is_long=is_long)
-    except (ValueError, OverflowError) as error:
+    except (ValueError, OverflowError, LookupError, OSError) as error:
         raise CorruptData(
             f"{source.path}: row {first + row} has a value that no page has: {error}"
         ) from error

@@ -208,3 +208,41 @@ def each_bit_flipped(path: Path) -> Iterator[Path]:
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
         yield path
+
+
+@pytest.mark.parametrize("zone", ["Not/AZone", "+99:99", "America", "Europe/Berlin"])
+async def test_times_of_any_zone_are_read_as_utc(tmp_path: Path, zone: str) -> None:
+    times = pa.array([1_790_000_000_000_000], pa.timestamp("us", zone))
+
+    (record,) = await read(write(tmp_path / "pages.parquet", {"url": ["u"], "seen": times}))
+
+    assert msgspec.json.decode(record.value or b"")["seen"] == "2026-09-21T14:13:20Z"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [["x" * 1000] * 200_000, [{"a": b"x" * 1000}] * 200_000, {"a": ["x" * 1000] * 200_000}],
+    ids=["list", "list-of-structs", "struct-of-list"],
+)
+async def test_a_list_of_equal_strings_takes_no_memory_for_each(tmp_path: Path, value: object) -> None:
+    path = write(tmp_path / "pages.parquet", {"url": ["u"], "links": [value]})
+    arrow_bytes = pa.total_allocated_bytes()
+
+    tracemalloc.start()
+    (record,) = await read(path, max_page_bytes=1_000_000)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert len(record.value or b"") == 1_000_001
+    assert peak_bytes < 32 << 20
+    assert pa.total_allocated_bytes() - arrow_bytes < 16 << 20
+
+
+async def test_a_list_within_the_limit_is_read_with_its_strings(tmp_path: Path) -> None:
+    links = [["a", None, "b"], None, [], ["a" * 100]]
+    path = write(tmp_path / "pages.parquet", {"url": ["u"] * 4, "links": links})
+
+    records = await read(path)
+
+    found = [msgspec.json.decode(record.value or b"").get("links") for record in records]
+    assert found == links
