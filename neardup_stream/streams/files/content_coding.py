@@ -13,6 +13,8 @@ from neardup_stream.errors import BadPage
 __all__ = ["decode_body"]
 
 _MAX_CODINGS = 8
+_MAX_STREAMS = 10_000
+_PIECE_BYTES = 1 << 14
 _CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0e-\x1a]")
 _LOOKED_AT_BYTES = 512
 _CHUNK_SIZE = re.compile(rb"\s*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
@@ -69,21 +71,39 @@ def _undo(coding: str, body: bytes, max_bytes: int, *, may_be_cut: bool) -> byte
 
 def _inflate(body: bytes, max_bytes: int, window_bits: int) -> bytes:
     """Return the decompressed streams, concatenated as gzip allows; data after the last one is ignored."""
-    parts: list[bytes] = []
-    while body and max_bytes > 0:
-        inflater = zlib.decompressobj(window_bits)
+    decoded, at = bytearray(), 0
+    if not body:
+        return b""
+    for _ in range(_MAX_STREAMS):
         try:
-            part = inflater.decompress(body, max_bytes)
+            stream, at, is_whole = _inflate_stream(body, at, max_bytes - len(decoded), window_bits)
         except zlib.error as error:
-            if parts:
+            if at:
                 break
             raise _Damaged(str(error)) from error
+        decoded += stream
+        if not is_whole and len(decoded) < max_bytes:
+            raise _Unfinished(bytes(decoded))
+        if at >= len(body) or len(decoded) >= max_bytes:
+            break
+    else:
+        raise BadPage("over_limit", f"the body has more than {_MAX_STREAMS} compressed streams")
+    return bytes(decoded)
+
+
+def _inflate_stream(body: bytes, at: int, max_bytes: int, window_bits: int) -> tuple[bytes, int, bool]:
+    """Return a stream that begins there, decompressed, where it ends, and whether it does.
+
+    It is given in pieces, because what is behind its end is copied.
+    """
+    inflater, parts, room_bytes = zlib.decompressobj(window_bits), list[bytes](), max_bytes
+    while at < len(body) and room_bytes > 0 and not inflater.eof:
+        piece = body[at : at + _PIECE_BYTES]
+        part = inflater.decompress(piece, room_bytes)
         parts.append(part)
-        max_bytes -= len(part)
-        if not inflater.eof and max_bytes > 0:
-            raise _Unfinished(b"".join(parts))
-        body = inflater.unused_data
-    return b"".join(parts)
+        room_bytes -= len(part)
+        at += len(piece) - len(inflater.unused_data) - len(inflater.unconsumed_tail)
+    return b"".join(parts), at, inflater.eof
 
 
 def _gzip(body: bytes, max_bytes: int) -> bytes:

@@ -237,16 +237,22 @@ def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
 
 
 def _collection_chunks(raw: io.FileIO) -> Iterator[bytes]:
-    """Yield the archives of a collection, one after the other."""
+    """Yield the archives of a collection, one after the other; those behind a damaged one too."""
+    damage = ""
     with zipfile.ZipFile(raw) as collection:
         for name in collection.namelist():
             if not name.startswith(_COLLECTED):
                 continue
-            with collection.open(name) as archive:
-                if has_ending(name, ".gz"):
-                    yield from decompress_members(archive.read, _begins_record)
-                else:
-                    yield from iter(partial(archive.read, CHUNK_BYTES), b"")
+            try:
+                with collection.open(name) as archive:
+                    if has_ending(name, ".gz"):
+                        yield from decompress_members(archive.read, _begins_record)
+                    else:
+                        yield from iter(partial(archive.read, CHUNK_BYTES), b"")
+            except (*_DAMAGE, CorruptData) as error:
+                damage = damage or f"{name}: {error}"
+    if damage:
+        raise CorruptData(damage)
 
 
 def _file_chunks(raw: io.FileIO) -> Iterator[bytes]:

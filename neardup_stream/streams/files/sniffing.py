@@ -9,6 +9,8 @@ from backports import zstd
 __all__ = ["decompress_sniffed"]
 
 _CHUNK_BYTES = 1 << 18
+_PIECE_BYTES = 1 << 14
+"""Bytes that are given at once: what is behind the end of a member or frame among them is copied."""
 _GZIP_MAGIC, _ZSTD_MAGIC = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
 
 
@@ -32,11 +34,18 @@ def decompress_sniffed(chunks: Iterator[bytes]) -> Iterator[bytes]:
             yield b""
     whole = chain(filter(None, [beginning]), chunks)
     if beginning.startswith(_GZIP_MAGIC):
-        yield from _gunzipped(whole)
+        yield from _gunzipped(_pieces(whole))
     elif beginning.startswith(_ZSTD_MAGIC):
-        yield from _unzstd(whole)
+        yield from _unzstd(_pieces(whole))
     else:
         yield from whole
+
+
+def _pieces(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        yield chunk[:_PIECE_BYTES]
+        for start in range(_PIECE_BYTES, len(chunk), _PIECE_BYTES):
+            yield chunk[start : start + _PIECE_BYTES]
 
 
 def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:

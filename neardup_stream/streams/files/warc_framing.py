@@ -19,11 +19,13 @@ _HELD_BYTES = 16 << 20
 """Bytes of a block that are kept, to be searched for records if its length is wrong."""
 _PIECE_BYTES = 1 << 16
 _SEARCHED_BYTES = 64 << 20
-"""Bytes of all such blocks; above this, a block ends at the next version line, whatever its length."""
+"""Bytes of all such blocks; above this, a block ends at the next version line, whatever its length. The same
+of headers without an end: above this, records are looked for at the starts of lines only."""
 
 _VERSION = re.compile(rb"WARC/[0-9]+\.[0-9]+[ \t]*\r?\n")
 _LONGEST_VERSION_BYTES = 32
-_NEXT_VERSION = re.compile(rb"(?<=\n)WARC/[0-9]+\.[0-9]+[ \t]*\r?\n")
+_FIRST_HEADER = b"warc-"
+_LONGEST_FIRST_BYTES = _LONGEST_VERSION_BYTES + len(_FIRST_HEADER)
 _NEXT_RECORD = re.compile(rb"\n\r?\nWARC/[0-9]+\.[0-9]+[ \t]*\r?\nWARC-", re.IGNORECASE)
 _HEAD_END = re.compile(rb"\n(?:\r?\n|(?=WARC/[0-9]+\.[0-9]+[ \t]*\r?\n))")
 """An empty line, or the next record: then this header is cut off."""
@@ -110,11 +112,16 @@ def parse_headers(head: bytes) -> dict[str, str]:
 
 def _length(head: bytes) -> int | None:
     """Return the value of the only Content-Length, or of several equal ones."""
-    stated = set(re.findall(rb"(?im)^content-length[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", head))
+    lines = (line.partition(b":") for line in head.split(b"\n"))
+    stated = {value.strip(b" \t\r") for name, _, value in lines if _is_content_length(name)}
     if len(stated) != 1:
         return None
     digits = stated.pop()
     return int(digits) if digits.isdigit() and len(digits) <= _MAX_LENGTH_DIGITS else None
+
+
+def _is_content_length(name: bytes) -> bool:
+    return name.rstrip(b" \t").lower() == b"content-length"
 
 
 def _text(raw: bytes) -> str:
@@ -122,6 +129,22 @@ def _text(raw: bytes) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         return raw.decode("latin-1")
+
+
+def _next_version(data: bytes, at: int = 0, *, within_lines: bool = True) -> int | None:
+    """Return where the next version line begins.
+
+    Args:
+        data: to be searched.
+        at: from there on.
+        within_lines: also within a line, behind a record that was cut off there, if a header of WARC follows.
+    """
+    for found in _VERSION.finditer(data, at):
+        start, end = found.span()
+        is_line = start > 0 and data[start - 1 : start] == b"\n"
+        if is_line or (within_lines and data[end : end + len(_FIRST_HEADER)].lower() == _FIRST_HEADER):
+            return start
+    return None
 
 
 class _Block:
@@ -146,7 +169,7 @@ class _Block:
         self._room_bytes -= len(piece)
         self.held_bytes += len(piece)
         if self._ends_at_version:
-            self.is_cut = _NEXT_VERSION.search(piece) is not None
+            self.is_cut = _next_version(piece) is not None
         elif self._room_bytes <= 0 and _NEXT_RECORD.search(self.all()):
             self.is_cut = True
 
@@ -157,7 +180,7 @@ class _Block:
         return b"".join(self._pieces)
 
     def holds_version(self) -> bool:
-        return _NEXT_VERSION.search(self.all()) is not None
+        return _next_version(self.all()) is not None
 
 
 class _Archive:
@@ -169,6 +192,7 @@ class _Archive:
         self._at = 0
         self._chunks_bytes = 0
         self._searched_bytes = 0
+        self._endless_head_bytes = 0
         self.damage: list[str] = []
 
     @property
@@ -201,13 +225,14 @@ class _Archive:
     def skip_to_version(self, behind: int = 0) -> None:
         """Skip `behind` bytes, and everything before the next version line."""
         self._at += behind
-        while (found := _NEXT_VERSION.search(self._data, self._at)) is None:
+        within_lines = self._endless_head_bytes <= _SEARCHED_BYTES
+        while (found := _next_version(self._data, self._at, within_lines=within_lines)) is None:
             # A version line may begin in this chunk and end in the next.
-            self._data, self._at = self._data[max(self._at, len(self._data) - _LONGEST_VERSION_BYTES) :], 0
+            self._data, self._at = self._data[max(self._at, len(self._data) - _LONGEST_FIRST_BYTES) :], 0
             if not self._fill():
                 self._data, self._at = b"", 0
                 return
-        self._at = found.start()
+        self._at = found
 
     def take_head(self) -> bytes | None:
         """Return version line and headers, or nothing if the next record cuts them off.
@@ -218,6 +243,7 @@ class _Archive:
         while (end := _HEAD_END.search(self._data, self._at + searched, self._at + _MAX_HEAD_BYTES)) is None:
             searched = max(0, len(self._data) - self._at - _LONGEST_VERSION_BYTES)
             if searched >= _MAX_HEAD_BYTES or not self._fill():
+                self._endless_head_bytes += searched
                 return None
         head = self._data[self._at : end.start()]
         self._at = end.end()

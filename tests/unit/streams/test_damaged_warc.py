@@ -73,6 +73,11 @@ BOTH = [f"{URL}/0", f"{URL}/2"]
             id="length-of-5,000-digits",
         ),
         pytest.param(
+            SECOND.replace(b"Content-Length: ", b"Content-Length: " + b" " * 60_000 + b"\rx"),
+            "bad_encoding",
+            id="length-behind-60,000-spaces",
+        ),
+        pytest.param(
             SECOND.replace(b"Content-Length: ", b"Content-Length: 7\r\nContent-Length: "),
             "bad_encoding",
             id="two-lengths",
@@ -93,6 +98,7 @@ BOTH = [f"{URL}/0", f"{URL}/2"]
         ),
         pytest.param(SECOND[:100] + b"\r\n", "bad_encoding", id="cut-in-its-header"),
         pytest.param(SECOND[:-200] + b"\r\n", "bad_encoding", id="cut-in-its-body"),
+        pytest.param(SECOND[:-200], "bad_encoding", id="cut-in-a-line-of-its-body"),
     ],
 )
 @pytest.mark.parametrize("is_compressed", [False, True], ids=["plain", "gzip"])
@@ -251,6 +257,21 @@ async def test_a_body_in_thousands_of_codings_is_over_the_limit(tmp_path: Path) 
     )
 
     assert (urls(records), reasons(records)) == ([f"{URL}/2"], ["over_limit"])
+
+
+@pytest.mark.parametrize(
+    ("count", "reason"), [(10_000, []), (10_001, ["over_limit"])], ids=["at-the-limit", "above-it"]
+)
+async def test_a_body_of_many_compressed_streams_is_over_the_limit(
+    tmp_path: Path, count: int, reason: list[str]
+) -> None:
+    body = zlib.compress(HTML) + zlib.compress(b"") * (count - 1)
+
+    records, _ = await read(
+        tmp_path / "a.warc", response(URL, body, headers=("Content-Encoding: deflate",)) + LAST
+    )
+
+    assert (reasons(records), urls(records)[-1]) == (reason, f"{URL}/2")
 
 
 @pytest.mark.parametrize(

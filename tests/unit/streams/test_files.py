@@ -220,6 +220,22 @@ async def test_a_collection_is_the_archives_in_it(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("damaged", [b"junk", gzip.compress(b"WARC/1.0")[:-4]], ids=["junk", "cut-off"])
+async def test_a_damaged_archive_hides_no_other_of_its_collection(tmp_path: Path, damaged: bytes) -> None:
+    path = tmp_path / "crawl.wacz"
+    with zipfile.ZipFile(path, "w") as collection:
+        collection.writestr("archive/0.warc.gz", damaged)
+        collection.writestr("archive/1.warc.gz", gzip.compress(resource("http://a.example/1", b"b")))
+
+    async with FileSource([str(path)], 10_000) as source:
+        (record,) = await source.read(100, 1 << 20)
+        with pytest.raises(CorruptData, match=r"archive/0\.warc\.gz"):
+            await source.read(100, 1 << 20)
+
+    assert isinstance(record.decoded, Page)
+    assert record.decoded.url == "http://a.example/1"
+
+
 @pytest.mark.parametrize("content", [b"", b"PK", b"no zip at all"])
 async def test_a_damaged_collection_is_damaged(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(CorruptData, match="damaged or cut off"):
