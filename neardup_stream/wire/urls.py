@@ -30,6 +30,10 @@ _HOST = re.compile(
     r"[\x00-\x20]*+ (?:https?|ftp):// (?:[^/?#]*@)? ([^/?#@]*?) (?: :[0-9]*)? (?:[/?#]|\Z)",
     re.VERBOSE | re.IGNORECASE,
 )
+_AUTHORITY = re.compile(r"(?<=[/\\][/\\])[^/\\?#]*+")
+_MAX_AUTHORITY_CHARACTERS = 2_000
+"""Of a URL that is not ASCII: to normalize marks takes time with the square of their number."""
+
 _MAX_PASSES = 8
 
 
@@ -87,9 +91,12 @@ def _with_ascii_host(url: str) -> str:
     """Return `url` with its host in ASCII, without the characters that every parser ignores."""
     if url.isascii():
         return url
-    urlsplit(url)  # raises for hosts that normalize to another part of a URL
     stripped = url.translate(_STRIPPED)
-    found = _HOST.match(stripped)
+    found, authority = _HOST.match(stripped), _AUTHORITY.search(stripped)
+    if found is None or len(found[1]) <= _MAX_AUTHORITY_CHARACTERS:  # a longer host is quoted
+        if authority is not None and len(authority[0]) > _MAX_AUTHORITY_CHARACTERS:
+            raise ValueError(f"the authority has more than {_MAX_AUTHORITY_CHARACTERS} characters")
+        urlsplit(url)  # raises for hosts that normalize to another part of a URL
     if found is None:
         return url
     start, end = found.span(1)

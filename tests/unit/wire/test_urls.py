@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import pytest
 
 from neardup_stream.errors import BadPage
@@ -121,6 +123,25 @@ def test_two_hosts_never_share_a_canonical_url(one: str, other: str) -> None:
     assert canonical_url(f"http://{one}/") != canonical_url(f"http://{other}/")
 
 
-@pytest.mark.parametrize("character", ["\u00df", "\u0301", "a\u0316\u0301", "\uff0e", "\ufdfa"])
+@pytest.mark.parametrize(
+    "character", ["\u00df", "\u0301", "a\u0316\u0301", "\u0316\u0301", "\uff0e", "\ufdfa"]
+)
 def test_a_host_of_any_length_takes_no_longer_than_its_bytes(character: str) -> None:
     canonical_url(f"http://{character * 300_000}/")
+
+
+@pytest.mark.parametrize("before", ["http://", "http:\\\\", "//"])
+def test_an_authority_of_many_marks_is_refused_before_it_is_normalized(before: str) -> None:
+    url = before + "\u0316\u0301" * 150_000 + "@example.com/"
+
+    with pytest.raises(BadPage, match="the authority has more than 2000 characters"):
+        canonical_url(url)
+
+
+@pytest.mark.parametrize(("count", "is_accepted"), [(2_000, True), (2_001, False)])
+def test_an_authority_has_two_thousand_characters_at_most(count: int, *, is_accepted: bool) -> None:
+    host = "@example.com"
+    url = f"http://{'a' * (count - len(host) - 1)}\u00e9{host}/"
+
+    with nullcontext() if is_accepted else pytest.raises(BadPage, match="2000 characters"):
+        canonical_url(url)
