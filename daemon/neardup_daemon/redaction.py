@@ -72,9 +72,11 @@ def _redact_word(word: str) -> str:
 
 
 def _redact_query(url: str, is_secret: Callable[[str], bool]) -> str:
+    url, fragment, _ = url.partition("#")
     address, mark, query = url.partition("?")
+    hidden = f"{fragment}***" if fragment else ""
     if not mark:
-        return url
+        return url + hidden
     parts = (part.partition("=") for part in query.split("&"))
     return (
         address
@@ -83,6 +85,7 @@ def _redact_query(url: str, is_secret: Callable[[str], bool]) -> str:
             f"{name}=***" if equals and is_secret(unquote(name)) else f"{name}{equals}{value}"
             for name, equals, value in parts
         )
+        + hidden
     )
 
 

@@ -198,6 +198,8 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
         )
     try:
         return _without_line_end(_convert(given, setting), setting)
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"{_named(given, known)[1]}: expected UTF-8, got {_shown(given)}") from error
     except msgspec.ValidationError as error:
         got = "***" if setting.is_secret else _shown(given)
         raise ConfigError(

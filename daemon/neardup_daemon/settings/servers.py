@@ -28,7 +28,12 @@ class Kafka(Section, frozen=True):
     """The Kafka cluster, its topics and the consumer group."""
 
     bootstrap_servers: Annotated[
-        str, Meta(min_length=1, description="Brokers to contact first, as `host:port,host:port`.")
+        str,
+        Meta(
+            pattern="^[^@]+$",
+            examples=["kafka-1:9092,kafka-2:9092"],
+            description="Brokers to contact first, as `host:port,host:port`.",
+        ),
     ] = "localhost:9092"
     pages_topic: Annotated[Topic, Meta(description="Topic the pages are read from.")] = "pages"
     events_topic: Annotated[Topic, Meta(description="Topic the events are sent to.")] = "neardup-events"
@@ -57,7 +62,11 @@ class Kafka(Section, frozen=True):
         ),
     ] = 0
     first_start: Annotated[
-        FirstStart, Meta(description="Where a group without committed offsets starts to read.")
+        FirstStart,
+        Meta(
+            description="Where a group without committed offsets starts to read. Partitions that are added"
+            " while daemons run are read from their beginning."
+        ),
     ] = "earliest"
     out_of_range: Annotated[
         OutOfRange,

@@ -37,6 +37,8 @@ def test_no_spelling_of_a_secret_is_left(text: str) -> None:
         (f"unix:///sock?password={HIDDEN}@x", "unix://***@x"),
         ("redis+cluster://a:1,[::1]:2", "redis+cluster://a:1,[::1]:2"),
         ("crawl.pages", "crawl.pages"),
+        ("redis://cache:6379/0#hunter2", "redis://cache:6379/0#***"),
+        ("redis://cache/0?db=1#hunter2", "redis://cache/0?db=1#***"),
     ],
 )
 def test_a_setting_is_shown_without_what_may_be_secret(value: str, shown: str) -> None:

@@ -244,6 +244,11 @@ def test_a_value_of_another_form_is_refused_with_an_example(override: str, likes
     assert "regex" not in message
 
 
+@pytest.mark.parametrize("name", ["http.port", "events.unique", "clusters.rule", "pages.status"])
+def test_a_value_that_is_not_utf8_is_refused(name: str) -> None:
+    assert name in refusal([f"{name}=\udcff"])
+
+
 def test_a_number_that_is_abbreviated_in_a_file_is_shown_in_digits(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text('[index]\nexpected_pages = "1.5G"\n')

@@ -32,6 +32,8 @@ def test_a_password_is_not_repeated_in_a_refusal() -> None:
         "redis.password hunter2",
         "redis.namespace=redis://me:x hunter2@cache",
         "kafka.pages_topic=password=hunter2",
+        "kafka.bootstrap_servers=me:hunter2@127.0.0.1:9092",
+        "kafka.bootstrap_servers=kafka:9092,SASL_SSL://me:hunter2@kafka:9092",
     ],
 )
 def test_a_refusal_never_repeats_a_secret(override: str) -> None:
