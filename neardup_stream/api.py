@@ -18,7 +18,7 @@ from neardup_stream.fingerprints.shingles import ShingleConfig, shingle_ids, tok
 from neardup_stream.fingerprints.simhash import DEFAULT_WINDOW_TOKENS, SimhashConfig, fingerprint_texts
 from neardup_stream.indexes.components import clusters
 from neardup_stream.indexes.pairs import sorted_pairs
-from neardup_stream.text.arguments import require_text
+from neardup_stream.text.arguments import require_text, require_whole
 
 __all__ = [
     "Sketched",
@@ -49,7 +49,7 @@ def simhash(text: str, *, window_tokens: int = DEFAULT_WINDOW_TOKENS) -> int:
 
     Raises:
         ConfigError: window_tokens is out of its range.
-        TypeError: text is no string.
+        TypeError: text is no string, or window_tokens no whole number.
 
     Cost: 20 µs for 3.5 KB after the first call, which loads the compiled kernel (0.3 s; half a minute once
     per machine, to compile it). `fingerprint_texts` takes whole batches.
@@ -57,6 +57,7 @@ def simhash(text: str, *, window_tokens: int = DEFAULT_WINDOW_TOKENS) -> int:
     Source: Charikar 2002; Manku, Jain and Das Sarma 2007, "Detecting near-duplicates for web crawling".
     """
     require_text(text)
+    require_whole("window_tokens", window_tokens)
     found = fingerprint_texts([text], SimhashConfig(window_tokens=window_tokens))
     return int(found.fingerprints[0]) if found.token_counts[0] else 0
 
@@ -70,10 +71,11 @@ def sketch(text: str, *, expected_size: int = 128) -> ModSketch:
 
     Raises:
         ConfigError: expected_size is below 1.
-        TypeError: text is no string.
+        TypeError: text is no string, or expected_size no whole number.
 
     Cost: some 0.5 ms for 3.5 KB. Source: Broder 1997, "On the resemblance and containment of documents".
     """
+    require_whole("expected_size", expected_size)
     return ModSketch.bounded(_shingles(text), expected_size)
 
 
@@ -135,6 +137,7 @@ def find_all(simhashes: Iterable[int], distance_bits: int) -> list[tuple[int, in
 
     Raises:
         ConfigError: a simhash or the distance is out of its range.
+        TypeError: the distance is no whole number.
 
     Cost: at distance 3 about ten sorts, not a comparison of all with all.
     """
@@ -154,6 +157,7 @@ def find_clusters(simhashes: Iterable[int], distance_bits: int) -> list[list[int
 
     Raises:
         ConfigError: a simhash or the distance is out of its range.
+        TypeError: the distance is no whole number.
     """
     return clusters(*_checked(simhashes, distance_bits))
 
@@ -172,6 +176,7 @@ def _sketched(given: Sketched) -> ModSketch:
 
 
 def _checked(simhashes: Iterable[int], distance_bits: int) -> tuple[Words, int]:
+    require_whole("distance_bits", distance_bits)
     if not 0 <= distance_bits < WORD_BITS:
         raise ConfigError(f"distance_bits is {distance_bits}, must be 0 to {WORD_BITS - 1}")
     return np.unique(np.fromiter(map(_word, simhashes), np.uint64)), distance_bits

@@ -119,6 +119,20 @@ def test_the_library_page_names_all_that_is_exported() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("distance_bits", lambda number: neardup_stream.find_all([1, 2], number)),
+        ("distance_bits", lambda number: neardup_stream.find_clusters([1, 2], number)),
+        ("expected_size", lambda number: neardup_stream.sketch("a", expected_size=number)),
+        ("window_tokens", lambda number: neardup_stream.simhash("a", window_tokens=number)),
+    ],
+)
+def test_a_number_that_is_not_whole_is_refused_by_name(name: str, call: Callable[[Any], object]) -> None:
+    with pytest.raises(TypeError, match=rf"{name} is 2\.0, must be a whole number"):
+        call(2.0)
+
+
+@pytest.mark.parametrize(
     "call",
     [
         neardup_stream.simhash,
