@@ -207,7 +207,7 @@ class ClusterCell(msgspec.Struct, frozen=True, gc=False):
         return ClusterState(self.id(key), self.epoch, self.size, self.representative)
 
     def pack(self) -> bytes:
-        """Return the stored bytes; None for an empty cell."""
+        """Return the stored bytes."""
         handle, version, page_id, url, fingerprint = self.representative
         other_id = "" if page_id == url else page_id
         node = (handle, version, url, other_id, fingerprint)
@@ -227,7 +227,7 @@ class AbsorbedCell(msgspec.Struct, frozen=True, gc=False):
     rank: int
 
     def pack(self) -> bytes:
-        """Return the stored bytes; None for an empty cell."""
+        """Return the stored bytes."""
         return _cluster_head(self.rank, 0) + _encoder.encode(tuple(self.target))
 
 

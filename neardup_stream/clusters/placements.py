@@ -118,7 +118,7 @@ class Settled(NamedTuple):
         rows: the decided ones.
         finished: the trimmed ones; nothing is left to do for them.
         aged_count: how many page cells had begun to age by then: how fresh everything is that is read from
-            now on. See `Decider.decide`.
+            now on. See `Decider.portions`.
     """
 
     rows: dict[Position, Decided]

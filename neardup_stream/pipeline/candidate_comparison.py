@@ -64,7 +64,7 @@ class Verification(NamedTuple):
 
     Attributes:
         verdicts: one per page.
-        stale: of each page, the candidates that name a page version that is no more.
+        stale_candidates: of each page, the candidates that name a page version that is no more.
         rejections: rejected candidates, by reason, stale among them.
     """
 

@@ -158,10 +158,6 @@ class ArrayRecords:
         """Return the id of a row where it differs from the URL, else nothing."""
         return self._other_ids[row]
 
-    def scope_number(self, scope: str) -> int:
-        """Return how a scope is called in the column."""
-        return self._scopes.number(scope)
-
     def record(self, row: int) -> PageRecord:
         """Return the record of a row."""
         stored, is_short = self._columns, bool(self._columns.is_short[row])
