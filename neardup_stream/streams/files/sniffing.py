@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Iterator
 from itertools import chain
+from typing import Protocol
 
 from backports import zstd
 
@@ -34,59 +35,92 @@ def decompress_sniffed(chunks: Iterator[bytes]) -> Iterator[bytes]:
             yield b""
     whole = chain(filter(None, [beginning]), chunks)
     if beginning.startswith(_GZIP_MAGIC):
-        yield from _gunzipped(_pieces(whole))
+        yield from _decompressed(whole, _Gzip())
     elif beginning.startswith(_ZSTD_MAGIC):
-        yield from _unzstd(_pieces(whole))
+        yield from _decompressed(whole, _Zstd())
     else:
         yield from whole
 
 
-def _pieces(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    for chunk in chunks:
-        yield chunk[:_PIECE_BYTES]
-        for start in range(_PIECE_BYTES, len(chunk), _PIECE_BYTES):
-            yield chunk[start : start + _PIECE_BYTES]
+class _Streams(Protocol):
+    """Compressed streams, one behind the other, given in pieces."""
+
+    def decompressed(self, piece: bytes) -> Iterator[bytes]:
+        """Yield what the next piece holds, at most `_CHUNK_BYTES` at a time."""
+        ...
+
+    def finish(self) -> None:
+        """Raise EOFError where a stream has no end."""
+        ...
 
 
-def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield all members; zeros may pad the last one."""
-    member = zlib.decompressobj(zlib.MAX_WBITS + 16)
-    has_begun = False
-    for chunk in chunks:
-        if not chunk:
-            yield b""
-        rest = chunk if has_begun else chunk.lstrip(b"\0")
+def _decompressed(chunks: Iterator[bytes], streams: _Streams) -> Iterator[bytes]:
+    """Yield the bytes of all streams; those before damage precede its error."""
+    gathered = bytearray()
+    try:
+        for chunk in chunks:
+            if not chunk:
+                yield b""
+            for start in range(0, len(chunk), _PIECE_BYTES):
+                for part in streams.decompressed(chunk[start : start + _PIECE_BYTES]):
+                    gathered += part
+                    if len(gathered) >= _CHUNK_BYTES:
+                        yield bytes(gathered)
+                        gathered.clear()
+            if gathered:
+                yield bytes(gathered)
+                gathered.clear()
+    except (zlib.error, zstd.ZstdError):
+        if gathered:
+            yield bytes(gathered)
+        raise
+    streams.finish()
+
+
+class _Gzip:
+    """Members of gzip; zeros may pad the last one."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(zlib.MAX_WBITS + 16)
+        self._has_begun = False
+
+    def decompressed(self, piece: bytes) -> Iterator[bytes]:
+        rest = piece if self._has_begun else piece.lstrip(b"\0")
         while rest:
-            has_begun = True
-            part = member.decompress(rest, _CHUNK_BYTES)
-            if part:
+            self._has_begun = True
+            if part := self._member.decompress(rest, _CHUNK_BYTES):
                 yield part
-            rest = member.unconsumed_tail
-            if member.eof:
-                rest = member.unused_data.lstrip(b"\0")
-                member, has_begun = zlib.decompressobj(zlib.MAX_WBITS + 16), False
-        while has_begun and (part := member.decompress(b"", _CHUNK_BYTES)):
+            rest = self._member.unconsumed_tail
+            if self._member.eof:
+                rest = self._member.unused_data.lstrip(b"\0")
+                self._member, self._has_begun = zlib.decompressobj(zlib.MAX_WBITS + 16), False
+        while self._has_begun and (part := self._member.decompress(b"", _CHUNK_BYTES)):
             yield part
-    if has_begun:
-        raise EOFError("the gzip stream is cut off")
+
+    def finish(self) -> None:
+        if self._has_begun:
+            raise EOFError("the gzip stream is cut off")
 
 
-def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield all frames."""
-    frame = zstd.ZstdDecompressor()
-    has_begun = False
-    for chunk in chunks:
-        if not chunk:
-            yield b""
-        rest = chunk
-        while rest or (has_begun and not frame.needs_input):
-            has_begun = True
-            part = frame.decompress(rest, _CHUNK_BYTES)
+class _Zstd:
+    """Frames of zstd."""
+
+    def __init__(self) -> None:
+        self._frame = zstd.ZstdDecompressor()
+        self._has_begun = False
+
+    def decompressed(self, piece: bytes) -> Iterator[bytes]:
+        rest = piece
+        while rest or (self._has_begun and not self._frame.needs_input):
+            self._has_begun = True
+            part = self._frame.decompress(rest, _CHUNK_BYTES)
             rest = b""
             if part:
                 yield part
-            if frame.eof:
-                rest = frame.unused_data
-                frame, has_begun = zstd.ZstdDecompressor(), False
-    if has_begun:
-        raise EOFError("the zstd stream is cut off")
+            if self._frame.eof:
+                rest = self._frame.unused_data
+                self._frame, self._has_begun = zstd.ZstdDecompressor(), False
+
+    def finish(self) -> None:
+        if self._has_begun:
+            raise EOFError("the zstd stream is cut off")
