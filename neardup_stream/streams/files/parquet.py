@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Position, Record
 from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
-from neardup_stream.streams.files.parquet_sizes import is_bytes, row_bytes, value_bytes
+from neardup_stream.streams.files.parquet_sizes import is_bytes, value_bytes
 
 __all__ = ["PARQUET_ENDING", "column_names", "read_parquet", "require_parquet"]
 
@@ -58,12 +58,9 @@ def read_parquet(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
     """
     first = 0
     for batch in _batches(source.path):
-        sizes = row_bytes(batch)
-        for start, end in _blocks(np.minimum(sizes, max_page_bytes + 1)):
-            yield [
-                _record(source, first, batch, row, max_page_bytes, is_long=bool(sizes[row] > max_page_bytes))
-                for row in range(start, end)
-            ]
+        rows = _Rows(batch, max_page_bytes)
+        for start, end in _blocks(np.minimum(rows.sizes, max_page_bytes + 1)):
+            yield [_record(source, first, rows, row) for row in range(start, end)]
         first += batch.num_rows
 
 
@@ -85,7 +82,7 @@ def _batches(path: str) -> Iterator[Any]:
     first = 0
     try:
         with parquet.ParquetFile(path) as file:
-            repeating = _repeating_columns(pa, file.schema_arrow, file.schema)
+            repeating = _repeating_columns(pa, file.schema_arrow)
         with parquet.ParquetFile(path, read_dictionary=repeating) as file:
             for batch in file.iter_batches(_ROWS_AT_ONCE):
                 batch.validate(full=True)  # the places of repeated values are not checked before
@@ -97,26 +94,22 @@ def _batches(path: str) -> Iterator[Any]:
         ) from error
 
 
-def _repeating_columns(pa: Any, schema: Any, leaves: Any) -> list[str]:
-    """Return the columns of strings or bytes, within lists too: a value may be stored once for many.
+def _repeating_columns(pa: Any, schema: Any) -> list[str]:
+    """Return the columns of strings or bytes: of those a value may be stored once for many rows.
 
-    Whether it is, a column's metadata would say, but pyarrow ends the process where those are damaged.
+    Whether it is, a column's metadata would say, but pyarrow ends the process where those are damaged; and of
+    values within lists it cannot keep them so where a batch spans row groups.
     """
-    if any("." in field.name for field in schema):
-        return []  # paths would not be clear
-    nested = {field.name for field in schema if pa.types.is_nested(field.type)}
-    columns = [leaves.column(number) for number in range(len(leaves))]
-    own = (f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_binary(f.type))
-    inner = (leaf.path for leaf in columns if leaf.path.split(".")[0] in nested and _is_repeating(leaf))
-    return sorted((*own, *inner))
-
-
-def _is_repeating(leaf: Any) -> bool:
-    return leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type in {"NONE", "STRING"}
+    types = pa.types
+    return sorted(
+        field.name
+        for field in schema
+        if (types.is_string(field.type) or types.is_binary(field.type)) and "." not in field.name
+    )
 
 
 def _in_microseconds(pa: Any, batch: Any) -> Any:
-    """Return the rows with times that Python has: in microseconds, not nanoseconds, and zones as UTC."""
+    """Return the rows with times that Python has: in microseconds, not nanoseconds, and in a known zone."""
     columns = []
     for column in batch.columns:
         coarse = _coarse_type(pa, column.type)
@@ -126,9 +119,8 @@ def _in_microseconds(pa: Any, batch: Any) -> Any:
 
 def _coarse_type(pa: Any, kind: Any) -> Any:
     types, coarse = pa.types, kind
-    if types.is_timestamp(kind) and (kind.unit == "ns" or kind.tz is not None):
-        # A zone may be one that this machine does not know; the instants are the same in UTC.
-        coarse = pa.timestamp("us" if kind.unit == "ns" else kind.unit, kind.tz and "UTC")
+    if types.is_timestamp(kind):
+        coarse = pa.timestamp("us" if kind.unit == "ns" else kind.unit, _known_zone(pa, kind))
     elif types.is_duration(kind) and kind.unit == "ns":
         coarse = pa.duration("us")
     elif types.is_time64(kind) and kind.unit == "ns":
@@ -144,6 +136,16 @@ def _coarse_type(pa: Any, kind: Any) -> Any:
     return coarse
 
 
+def _known_zone(pa: Any, kind: Any) -> str | None:
+    """Return the zone of times; of one that Python does not know UTC: the instants are the same."""
+    try:
+        pa.scalar(0, kind).as_py()
+    except (LookupError, OSError, ValueError):
+        return "UTC"
+    zone: str | None = kind.tz
+    return zone
+
+
 def _blocks(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Return where runs of rows begin and end that have no more than CHUNK_BYTES, or are one row."""
     ends = np.cumsum(sizes)
@@ -155,39 +157,48 @@ def _blocks(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _row(batch: Any, row: int, max_page_bytes: int, *, is_long: bool) -> dict[str, Any]:
-    """Return the values of a row by column; of a row that is too long only the beginnings of long ones."""
-    columns = zip(batch.schema.names, batch.columns, strict=True)
-    if not is_long:
-        return {name: column[row].as_py() for name, column in columns}
-    most_bytes = max_page_bytes + 1 + _CHARACTER_BYTES
-    return {name: _beginning(column, row, most_bytes) for name, column in columns}
+class _Rows:
+    """The rows of a batch.
+
+    Attributes:
+        sizes: bytes that the JSON of each has at least.
+    """
+
+    def __init__(self, batch: Any, max_page_bytes: int) -> None:
+        self.max_page_bytes = max_page_bytes
+        self._columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        self._sizes = {name: value_bytes(column) for name, column in self._columns.items()}
+        self.sizes: NDArray[np.int64] = sum(self._sizes.values(), np.zeros(batch.num_rows, np.int64))
+
+    def values(self, row: int) -> dict[str, Any]:
+        """Return a row by column; of one that is too long only the beginnings of long values."""
+        if self.sizes[row] <= self.max_page_bytes:
+            return {name: column[row].as_py() for name, column in self._columns.items()}
+        return {name: self._beginning(name, row) for name in self._columns}
+
+    def _beginning(self, name: str, row: int) -> Any:
+        """Return a value, or the beginning of a long string; in the place of a long list as many spaces."""
+        from pyarrow import types  # noqa: PLC0415 - see require_parquet
+
+        value, most_bytes = self._columns[name][row], self.max_page_bytes + 1 + _CHARACTER_BYTES
+        plain = value.value if types.is_dictionary(value.type) else value
+        if not plain.is_valid or not is_bytes(types, plain.type):
+            return " " * most_bytes if self._sizes[name][row] >= most_bytes else plain.as_py()
+        buffer = plain.as_buffer()
+        cut = buffer.slice(0, min(most_bytes, buffer.size)).to_pybytes()
+        is_text = types.is_string(plain.type) or types.is_large_string(plain.type)
+        return cut.decode("utf-8", "ignore") if is_text else cut
 
 
-def _beginning(column: Any, row: int, most_bytes: int) -> Any:
-    """Return a value, or the beginning of a long string; in the place of a long list as many spaces."""
-    from pyarrow import types  # noqa: PLC0415 - see require_parquet
-
-    value = column[row]
-    plain = value.value if types.is_dictionary(value.type) else value
-    if not plain.is_valid or not is_bytes(types, plain.type):
-        is_long = value_bytes(column.slice(row, 1))[0] >= most_bytes
-        return " " * most_bytes if is_long else plain.as_py()
-    buffer = plain.as_buffer()
-    cut = buffer.slice(0, min(most_bytes, buffer.size)).to_pybytes()
-    is_text = types.is_string(plain.type) or types.is_large_string(plain.type)
-    return cut.decode("utf-8", "ignore") if is_text else cut
-
-
-def _record(source: Input, first: int, batch: Any, row: int, max_page_bytes: int, *, is_long: bool) -> Record:
+def _record(source: Input, first: int, rows: _Rows, row: int) -> Record:
     try:
-        values = _row(batch, row, max_page_bytes, is_long=is_long)
+        values = rows.values(row)
     except (ValueError, OverflowError, LookupError, OSError) as error:
         raise CorruptData(
             f"{source.path}: row {first + row} has a value that no page has: {error}"
         ) from error
     given = {name: _plain(value) for name, value in values.items() if value is not None}
-    value = msgspec.json.encode(given)[: max_page_bytes + 1]
+    value = msgspec.json.encode(given)[: rows.max_page_bytes + 1]
     position = Position(source.partition, first + row)
     return Record(position=position, key=None, value=value, timestamp_ms=source.timestamp_ms)
 
