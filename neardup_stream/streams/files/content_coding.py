@@ -4,6 +4,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable
+from itertools import count
 
 from backports import zstd
 from fastwarc.stream_io import BrotliReader
@@ -74,20 +75,20 @@ def _inflate(body: bytes, max_bytes: int, window_bits: int) -> bytes:
     decoded, at = bytearray(), 0
     if not body:
         return b""
-    for _ in range(_MAX_STREAMS):
+    for number in count(1):
         try:
             stream, at, is_whole = _inflate_stream(body, at, max_bytes - len(decoded), window_bits)
         except zlib.error as error:
             if at:
                 break
             raise _Damaged(str(error)) from error
+        if number > _MAX_STREAMS:
+            raise BadPage("over_limit", f"the body has more than {_MAX_STREAMS} compressed streams")
         decoded += stream
         if not is_whole and len(decoded) < max_bytes:
             raise _Unfinished(bytes(decoded))
         if at >= len(body) or len(decoded) >= max_bytes:
             break
-    else:
-        raise BadPage("over_limit", f"the body has more than {_MAX_STREAMS} compressed streams")
     return bytes(decoded)
 
 

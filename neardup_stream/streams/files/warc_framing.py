@@ -29,6 +29,7 @@ _LONGEST_FIRST_BYTES = _LONGEST_VERSION_BYTES + len(_FIRST_HEADER)
 _NEXT_RECORD = re.compile(rb"\n\r?\nWARC/[0-9]+\.[0-9]+[ \t]*\r?\nWARC-", re.IGNORECASE)
 _HEAD_END = re.compile(rb"\n(?:\r?\n|(?=WARC/[0-9]+\.[0-9]+[ \t]*\r?\n))")
 """An empty line, or the next record: then this header is cut off."""
+_IDENTITY = re.compile(rb"\n(warc-type|warc-record-id)[ \t]*:", re.IGNORECASE)
 _RECORD_END = re.compile(rb"\r?\n\r?\n")
 _LINE_ENDS = re.compile(rb"[\r\n]*+")
 
@@ -129,6 +130,15 @@ def _text(raw: bytes) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         return raw.decode("latin-1")
+
+
+def _cut_at(head: bytes) -> int | None:
+    """Return where in a header another one begins, because the first was cut off within a line.
+
+    A version line alone does not say so, as a URL may end like one; but no header names its record twice.
+    """
+    identities = [name.lower() for name in _IDENTITY.findall(head)]
+    return _next_version(head, 1) if len(set(identities)) < len(identities) else None
 
 
 def _next_version(data: bytes, at: int = 0, *, within_lines: bool = True) -> int | None:
@@ -246,6 +256,9 @@ class _Archive:
                 self._endless_head_bytes += searched
                 return None
         head = self._data[self._at : end.start()]
+        if (cut := _cut_at(head)) is not None:
+            self._at += cut
+            return b""
         self._at = end.end()
         return head if end[0].count(b"\n") > 1 else b""
 

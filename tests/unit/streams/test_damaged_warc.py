@@ -99,6 +99,9 @@ BOTH = [f"{URL}/0", f"{URL}/2"]
         pytest.param(SECOND[:100] + b"\r\n", "bad_encoding", id="cut-in-its-header"),
         pytest.param(SECOND[:-200] + b"\r\n", "bad_encoding", id="cut-in-its-body"),
         pytest.param(SECOND[:-200], "bad_encoding", id="cut-in-a-line-of-its-body"),
+        pytest.param(
+            SECOND[: SECOND.index(b"WARC-Target-URI") + 30], "bad_encoding", id="cut-in-a-line-of-its-header"
+        ),
     ],
 )
 @pytest.mark.parametrize("is_compressed", [False, True], ids=["plain", "gzip"])
