@@ -122,12 +122,9 @@ def unread_counts(consumer: AIOKafkaConsumer) -> dict[TopicPartition, int]:
     The end of a partition is the start of the first open transaction: records after it cannot be read yet.
     """
     ends = {one: consumer.last_stable_offset(one) for one in consumer.assignment()}
-    places = {one: position(consumer, one) for one in ends}
-    return {
-        one: max(0, end - at)
-        for one, end in ends.items()
-        if end is not None and (at := places[one]) is not None
-    }
+    # Of others no position is asked for: that would take over an error which the next read is to raise.
+    known = {one: (end, position(consumer, one)) for one, end in ends.items() if end is not None}
+    return {one: max(0, end - at) for one, (end, at) in known.items() if at is not None}
 
 
 def partition_count(consumer: AIOKafkaConsumer, topics: Collection[str]) -> int:
