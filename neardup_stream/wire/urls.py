@@ -30,7 +30,7 @@ _HOST = re.compile(
     r"[\x00-\x20]*+ (?:https?|ftp):// (?:[^/?#]*@)? ([^/?#@]*?) (?: :[0-9]*)? (?:[/?#]|\Z)",
     re.VERBOSE | re.IGNORECASE,
 )
-_AUTHORITY = re.compile(r"(?<=[/\\][/\\])[^/\\?#]*+")
+_AUTHORITY = re.compile(r"[\x00-\x20]*+ (?:[A-Za-z][A-Za-z0-9+.-]*+:)? [/\\]{2} ([^/\\?#]*+)", re.VERBOSE)
 _MAX_AUTHORITY_CHARACTERS = 2_000
 """Of a URL that is not ASCII: to normalize marks takes time with the square of their number."""
 
@@ -92,9 +92,9 @@ def _with_ascii_host(url: str) -> str:
     if url.isascii():
         return url
     stripped = url.translate(_STRIPPED)
-    found, authority = _HOST.match(stripped), _AUTHORITY.search(stripped)
+    found, authority = _HOST.match(stripped), _AUTHORITY.match(stripped)
     if found is None or len(found[1]) <= _MAX_AUTHORITY_CHARACTERS:  # a longer host is quoted
-        if authority is not None and len(authority[0]) > _MAX_AUTHORITY_CHARACTERS:
+        if authority is not None and len(authority[1]) > _MAX_AUTHORITY_CHARACTERS:
             raise ValueError(f"the authority has more than {_MAX_AUTHORITY_CHARACTERS} characters")
         urlsplit(url)  # raises for hosts that normalize to another part of a URL
     if found is None:

@@ -145,3 +145,8 @@ def test_an_authority_has_two_thousand_characters_at_most(count: int, *, is_acce
 
     with nullcontext() if is_accepted else pytest.raises(BadPage, match="2000 characters"):
         canonical_url(url)
+
+
+@pytest.mark.parametrize("url", ["data:text/html,//", "mailto:x//", "/a//", "http:/x?y//"])
+def test_what_has_no_authority_stays_as_it_is_however_long(url: str) -> None:
+    assert canonical_url(url + "\u00e9" * 3_000) == url + "\u00e9" * 3_000
