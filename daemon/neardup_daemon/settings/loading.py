@@ -27,6 +27,8 @@ S = TypeVar("S", bound=msgspec.Struct)
 _REFUSALS_SHOWN = 10
 _SEE_ALL = "; see 'neardup-stream config show' for all of them"
 _ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5})?")
+_PATHS = ("_file", ".files")
+"""The ends of names of settings that are paths, which need not be UTF-8."""
 _ABBREVIATED = re.compile(r"([0-9][0-9_,]{0,15}(?:\.[0-9]{1,9})?)([kKmMgGbB])")
 _FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
 
@@ -196,15 +198,25 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
             f"{_named(given, known)[1]}: every user of the machine can read command lines; "
             f"use {given.name}_file or the environment variable {_variable(given.name)}"
         )
+    if not given.name.endswith(_PATHS) and not _is_utf8(given.value):
+        got = "***" if setting.is_secret else _shown(given)
+        raise ConfigError(f"{_named(given, known)[1]}: expected UTF-8, got {got}")
     try:
         return _without_line_end(_convert(given, setting), setting)
-    except UnicodeEncodeError as error:
-        raise ConfigError(f"{_named(given, known)[1]}: expected UTF-8, got {_shown(given)}") from error
     except msgspec.ValidationError as error:
         got = "***" if setting.is_secret else _shown(given)
         raise ConfigError(
             f"{_named(given, known)[1]}: {_wanted(error, setting)}, got {got}{_in_digits(given, setting)}"
         ) from error
+
+
+def _is_utf8(value: object) -> bool:
+    """Return whether a value came as UTF-8; other bytes of a command line or a variable are surrogates."""
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _convert(given: Given, setting: Known) -> object:

@@ -244,7 +244,7 @@ def test_a_value_of_another_form_is_refused_with_an_example(override: str, likes
     assert "regex" not in message
 
 
-@pytest.mark.parametrize("name", ["http.port", "events.unique", "clusters.rule", "pages.status"])
+@pytest.mark.parametrize("name", ["http.port", "events.unique", "clusters.rule", "kafka.group_id"])
 def test_a_value_that_is_not_utf8_is_refused(name: str) -> None:
     assert name in refusal([f"{name}=\udcff"])
 
