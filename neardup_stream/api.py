@@ -18,7 +18,7 @@ from neardup_stream.fingerprints.shingles import ShingleConfig, shingle_ids, tok
 from neardup_stream.fingerprints.simhash import DEFAULT_WINDOW_TOKENS, SimhashConfig, fingerprint_texts
 from neardup_stream.indexes.components import clusters
 from neardup_stream.indexes.pairs import sorted_pairs
-from neardup_stream.text.arguments import require_text, require_whole
+from neardup_stream.text.arguments import require_text, whole_number
 
 __all__ = [
     "Sketched",
@@ -57,8 +57,8 @@ def simhash(text: str, *, window_tokens: int = DEFAULT_WINDOW_TOKENS) -> int:
     Source: Charikar 2002; Manku, Jain and Das Sarma 2007, "Detecting near-duplicates for web crawling".
     """
     require_text(text)
-    require_whole("window_tokens", window_tokens)
-    found = fingerprint_texts([text], SimhashConfig(window_tokens=window_tokens))
+    config = SimhashConfig(window_tokens=whole_number("window_tokens", window_tokens))
+    found = fingerprint_texts([text], config)
     return int(found.fingerprints[0]) if found.token_counts[0] else 0
 
 
@@ -75,8 +75,7 @@ def sketch(text: str, *, expected_size: int = 128) -> ModSketch:
 
     Cost: some 0.5 ms for 3.5 KB. Source: Broder 1997, "On the resemblance and containment of documents".
     """
-    require_whole("expected_size", expected_size)
-    return ModSketch.bounded(_shingles(text), expected_size)
+    return ModSketch.bounded(_shingles(text), whole_number("expected_size", expected_size))
 
 
 def resemblance(one: Sketched, other: Sketched) -> float:
@@ -176,7 +175,7 @@ def _sketched(given: Sketched) -> ModSketch:
 
 
 def _checked(simhashes: Iterable[int], distance_bits: int) -> tuple[Words, int]:
-    require_whole("distance_bits", distance_bits)
+    distance_bits = whole_number("distance_bits", distance_bits)
     if not 0 <= distance_bits < WORD_BITS:
         raise ConfigError(f"distance_bits is {distance_bits}, must be 0 to {WORD_BITS - 1}")
     return np.unique(np.fromiter(map(_word, simhashes), np.uint64)), distance_bits

@@ -3,7 +3,7 @@
 import operator
 from typing import Any
 
-__all__ = ["require_text", "require_whole"]
+__all__ = ["require_text", "whole_number"]
 
 
 def require_text(text: object) -> None:
@@ -17,13 +17,13 @@ def require_text(text: object) -> None:
         raise TypeError(f"expected a text (str), got {type(text).__name__}{hint}")
 
 
-def require_whole(name: str, number: Any) -> None:
-    """Return if this is a whole number, of any type that has no others.
+def whole_number(name: str, number: Any) -> int:
+    """Return a whole number, given as any type that has no others.
 
     Raises:
-        TypeError: it is not.
+        TypeError: it is none.
     """
     try:
-        operator.index(number)
+        return operator.index(number)
     except TypeError:
         raise TypeError(f"{name} is {number!r}, must be a whole number") from None
