@@ -1,4 +1,4 @@
-"""Show the progress of long work on a terminal; log it, once in a while, where standard error is none."""
+"""Show the progress of long work on a terminal; write a line now and then elsewhere."""
 
 import logging
 import sys

@@ -123,7 +123,7 @@ class Publisher:
 
 
 async def _some(clusters: AsyncIterator[WalkedCluster]) -> AsyncIterator[list[WalkedCluster]]:
-    """Yield all clusters, as many at once as have `_AT_ONCE` members, or one."""
+    """Yield all clusters in groups; a group ends once its clusters have `_AT_ONCE` members."""
     some: list[WalkedCluster] = []
     member_count = 0
     async for cluster in clusters:

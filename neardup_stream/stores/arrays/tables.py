@@ -3,7 +3,7 @@
 import functools
 from pathlib import Path
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,10 +130,10 @@ class ArrayTables:
         removed: int = load_tables_kernel().remove_members(
             (
                 self._keys(members),
-                np.ascontiguousarray(members.rests),
+                _for_kernel(members.rests),
                 _are_words(members),
-                np.ascontiguousarray(members.handles),
-                np.ascontiguousarray(members.version_bytes),
+                _for_kernel(members.handles),
+                _for_kernel(members.version_bytes),
             ),
             tuple(self._pages),
             self._page_count,
@@ -153,7 +153,7 @@ class ArrayTables:
             (
                 entries.rows.astype(np.int32),
                 self._keys(members),
-                np.ascontiguousarray(members.rests),
+                _for_kernel(members.rests),
                 _are_words(members),
                 owners,
             ),
@@ -218,6 +218,11 @@ class ArrayTables:
         self._members = _Members(*with_room(self._members, member_count + more_members))
         self._links = _Links(*with_room(self._links, link_count + more_members))
         self._pages = _Pages(*with_room(self._pages, self._page_count + more_pages))
+
+
+def _for_kernel(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column as the kernel's types declare it: contiguous, and not read-only."""
+    return np.require(column, requirements=("C", "W"))
 
 
 def _are_words(members: TableMembers) -> NDArray[np.uint8]:
