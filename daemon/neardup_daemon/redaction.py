@@ -50,7 +50,7 @@ def redact(text: str) -> str:
 def redact_setting(value: str) -> str:
     """Return the value of a setting that may be a URL, in whatever spelling, without what may be secret.
 
-    White space does not end it, it needs no scheme, and only parameters that are known are shown.
+    White space does not end it, it needs no scheme; only known parameters are shown, and no fragment.
 
     >>> redact_setting("redis://user:p ss@cache:6379/0?d%62=1&username=x")
     'redis://***@cache:6379/0?d%62=1&username=***'
@@ -58,8 +58,11 @@ def redact_setting(value: str) -> str:
     scheme = _SCHEME.match(value)
     start = scheme.end() if scheme else 0
     userinfo, at, rest = value[start:].rpartition("@")
+    rest, fragment, _ = rest.partition("#")
+    hidden = f"{fragment}***" if fragment else ""
     return _ASSIGNED.sub(
-        r"\1***", value[:start] + ("***@" if at else userinfo) + _redact_query(rest, _is_unknown_parameter)
+        r"\1***",
+        value[:start] + ("***@" if at else userinfo) + _redact_query(rest, _is_unknown_parameter) + hidden,
     )
 
 
@@ -72,11 +75,9 @@ def _redact_word(word: str) -> str:
 
 
 def _redact_query(url: str, is_secret: Callable[[str], bool]) -> str:
-    url, fragment, _ = url.partition("#")
     address, mark, query = url.partition("?")
-    hidden = f"{fragment}***" if fragment else ""
     if not mark:
-        return url + hidden
+        return url
     parts = (part.partition("=") for part in query.split("&"))
     return (
         address
@@ -85,7 +86,6 @@ def _redact_query(url: str, is_secret: Callable[[str], bool]) -> str:
             f"{name}=***" if equals and is_secret(unquote(name)) else f"{name}{equals}{value}"
             for name, equals, value in parts
         )
-        + hidden
     )
 
 
