@@ -16,7 +16,7 @@ def value_bytes(column: Any) -> NDArray[np.int64]:
     from pyarrow import compute, types  # noqa: PLC0415 - an extra
 
     kind = column.type
-    if types.is_dictionary(kind):
+    if types.is_dictionary(kind) and is_bytes(types, kind.value_type):
         lengths = compute.take(compute.binary_length(column.dictionary), column.indices)
     elif is_bytes(types, kind):
         lengths = compute.binary_length(column)
