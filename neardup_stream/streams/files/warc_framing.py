@@ -133,12 +133,16 @@ def _text(raw: bytes) -> str:
 
 
 def _cut_at(head: bytes) -> int | None:
-    """Return where in a header another one begins, because the first was cut off within a line.
+    """Return where the last header begins of several, the others of which were cut off within a line.
 
     A version line alone does not say so, as a URL may end like one; but no header names its record twice.
     """
-    identities = [name.lower() for name in _IDENTITY.findall(head)]
-    return _next_version(head, 1) if len(set(identities)) < len(identities) else None
+    names: set[bytes] = set()
+    for found in reversed(list(_IDENTITY.finditer(head))):
+        if (name := found[1].lower()) in names:
+            return _next_version(head, found.end())
+        names.add(name)
+    return None
 
 
 def _next_version(data: bytes, at: int = 0, *, within_lines: bool = True) -> int | None:

@@ -314,6 +314,7 @@ async def test_a_length_that_swallows_a_large_archive_costs_one_record(tmp_path:
         b"WARC/1.0\r\nContent-Length: 900000000\r\n\r\n",
         b"WARC/1.0\r\nContent-Length: 900000\r\n\r\n",
         b"WARC/1.0\r\nContent-Length: 9\r\n\r\nx\r\n\r\n",
+        b"WARC/1.0\r\n" + b"WARC-Type: aWARC/1.0\r\n" * 2_500 + b"\r\n",
         b"\r\n",
         b"junk\n",
     ],
