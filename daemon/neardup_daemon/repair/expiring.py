@@ -34,7 +34,7 @@ class Expired(NamedTuple):
 
 
 async def expire_now(
-    settings: Settings, state_dir: Path | None, on_slots: Callable[[int, int], None] | None
+    settings: Settings, state_dir: Path | None, on_slots: Callable[[int, int], None]
 ) -> Expired:
     """Look at every record once and at every pipe, and remove what is due; safe while daemons run.
 
@@ -59,8 +59,7 @@ async def expire_now(
             require_same_time(now_seconds)
             slots = min(_SLOTS_A_PASS, slot_count - first)
             counts += await retries.retry(partial(sweeper.sweep, int(now_seconds), first, slots))
-            if on_slots is not None:
-                on_slots(first + slots, slot_count)
+            on_slots(first + slots, slot_count)
         now_seconds = await retries.retry(stores.sweep_rounds.now_seconds)
         idle_seconds = retention_config(settings.retention).stub_seconds
         dead = partial(drop_dead_inputs, stores.cluster_store, int(now_seconds), idle_seconds)

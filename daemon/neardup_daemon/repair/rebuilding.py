@@ -29,7 +29,7 @@ Rebuilt = Literal["indexed", "short", "gone"]
 
 
 async def rebuild_index(
-    settings: Settings, state_dir: Path | None, on_slots: Callable[[int, int], None] | None
+    settings: Settings, state_dir: Path | None, on_slots: Callable[[int, int], None]
 ) -> Counter[Rebuilt]:
     """Insert every living page again; what is there already stays as it is.
 
@@ -62,7 +62,7 @@ async def rebuild_index(
 
 
 async def fill(
-    stores: PageStores, retries: Retries, on_slots: Callable[[int, int], None] | None
+    stores: PageStores, retries: Retries, on_slots: Callable[[int, int], None]
 ) -> Counter[Rebuilt]:
     """Do the same for open stores, which may name the index over another layout."""
     counts: Counter[Rebuilt] = Counter()
@@ -70,8 +70,7 @@ async def fill(
     while slot < slot_count:
         rebuilt, slot = await retries.retry(partial(rebuild_slots, stores, slot))
         counts += rebuilt
-        if on_slots is not None:
-            on_slots(slot, slot_count)
+        on_slots(slot, slot_count)
     return counts
 
 

@@ -56,7 +56,7 @@ async def lay_out(
     settings: Settings,
     state_dir: Path | None,
     expected_pages: int,
-    on_slots: Callable[[int, int], None] | None,
+    on_slots: Callable[[int, int], None],
 ) -> LaidOut:
     """Lay the tables out for so many pages, with the blocks and substrings that `plan` recommends.
 
@@ -90,7 +90,7 @@ async def lay_out(
 
 
 async def _lay_out(
-    stores: Stores, wanted: TableSettings, retries: Retries, on_slots: Callable[[int, int], None] | None
+    stores: Stores, wanted: TableSettings, retries: Retries, on_slots: Callable[[int, int], None]
 ) -> LaidOut:
     tables, counts = stores.tables, Counter[Rebuilt]()
     await retries.retry(tables.learn)
@@ -144,7 +144,7 @@ def _check_pages(expected: int, held: int, planned: int) -> None:
 
 
 async def _fill(
-    stores: Stores, number: int, retries: Retries, on_slots: Callable[[int, int], None] | None
+    stores: Stores, number: int, retries: Retries, on_slots: Callable[[int, int], None]
 ) -> Counter[Rebuilt]:
     """Insert every page into a layout."""
     index = await retries.retry(partial(stores.tables.index, number))
