@@ -42,6 +42,7 @@ from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.streams.files.corpus import check_corpus, copy_rows
+from neardup_stream.streams.files.digests import Identify
 from neardup_stream.streams.files.jsonl import JsonLinesSink
 from neardup_stream.streams.files.outputs import OutputFile, check_outputs, is_written_directly
 from neardup_stream.streams.files.source import FileSource
@@ -103,8 +104,8 @@ class _ReadableSource(FileSource):
 
     damage: CorruptData | None = None
 
-    def __init__(self, paths: Sequence[str], max_page_bytes: int, run_name: str) -> None:
-        super().__init__(paths, max_page_bytes, run_name)
+    def __init__(self, paths: Sequence[str], max_page_bytes: int, run_name: str, identify: Identify) -> None:
+        super().__init__(paths, max_page_bytes, run_name, identify)
         self.run_name = run_name
         self.partitions: set[Partition] = set()
 
@@ -146,7 +147,8 @@ async def run_over_files(
     meters: PipelineMeters,
     write_report: WritesReport,
     objects: Objects,
-    forked: Sequence[ForkedParent] = (),
+    forked: Sequence[ForkedParent],
+    identify: Identify,
 ) -> FilesRunEnd:
     """Take every record of the files through the pipeline; the first workers are `forked_parents`.
 
@@ -162,7 +164,9 @@ async def run_over_files(
     """
     _check_paths(run)
     outputs = _outputs(run)
-    source = _ReadableSource(run.files, settings.limits.max_page_bytes, uuid4().hex if run.is_kept else "")
+    source = _ReadableSource(
+        run.files, settings.limits.max_page_bytes, uuid4().hex if run.is_kept else "", identify
+    )
     notes = FilesRunNotes(source.place_of, for_report=bool(run.report), for_warc=bool(run.warc))
     retries = build_retries(settings, meters, lambda _error: None)
     runtime = Runtime(files_loop_config(settings, is_kept=run.is_kept), retries, meters)

@@ -39,7 +39,6 @@ from neardup_stream.pipeline.freezing import TimedRecord, freeze_pages
 from neardup_stream.pipeline.kept_text import PREFIXES, TextParts
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.streams.files.digests import LateDigests
-from neardup_stream.streams.files.inputs import settled_ids
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource, PlaceOf
 
@@ -191,7 +190,7 @@ def _fills(
     if run.origin == "kafka":
         given = _Input(_topic_records(settings), _topic_place)
     else:
-        source = FileSource(run.files, settings.limits.max_page_bytes, digests=digests)
+        source = FileSource(run.files, settings.limits.max_page_bytes, identify=digests.identify)
         given = _Input(_file_records(source, settings), source.place_of)
     return partial(_fill_from_records, given, digests, run, settings, stop, on_pages, forked)
 
@@ -238,7 +237,7 @@ async def _fill_from_records(
             await asyncio.wait([pending])
         filled = freezer.filled
         if not stop.requested.is_set():
-            filled.rename_inputs(await asyncio.to_thread(settled_ids, digests))
+            filled.rename_inputs(await asyncio.to_thread(digests.settled_ids))
     if complaint := dead_letter_complaint(filled.dead_letter_count, filled.record_count):
         raise ConfigError("; ".join([complaint, *filled.first_dead_letters[:1]]))
     return filled

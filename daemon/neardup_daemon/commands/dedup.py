@@ -1,8 +1,8 @@
 """`dedup`: find near-duplicates in files or standard input, with the daemon's pipeline."""
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -24,7 +24,10 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally, by_outcome, missing_preset
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.cut_short import Check
+from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.pipeline.forked_parent import ForkedParent
+from neardup_stream.streams.files.digests import EarlyDigests
+from neardup_stream.streams.files.inputs import is_pipe
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import check_inputs
 from neardup_stream.streams.files.waiting_file import WaitingFile
@@ -144,7 +147,8 @@ def dedup(
     _check(files_run, settings)
     start = perf_counter()
     with (
-        _forked_workers(settings, files_run.workers) as forked,
+        EarlyDigests(path for path in files if not is_pipe(path)) as digests,
+        _forked_workers(settings, files_run.workers, digests) as forked,
         count_progress("records", files_run.events) as on_records,
     ):
         from neardup_daemon.files_run import OutputRefusedError, run_over_files  # noqa: PLC0415 - the first worker loads meanwhile
@@ -157,7 +161,9 @@ def dedup(
 
         objects = partial(tally.complaint, files)
         try:
-            end = asyncio.run(run_over_files(files_run, settings, tally, report, objects, forked))
+            end = asyncio.run(
+                run_over_files(files_run, settings, tally, report, objects, forked, digests.identify)
+            )
         except OutputRefusedError as error:
             _print_outcomes(tally, perf_counter() - start)
             _print_dead_letters(error.first_dead_letters)
@@ -176,11 +182,19 @@ def dedup(
     return end.exit_code
 
 
-def _forked_workers(settings: Settings, count: int) -> AbstractContextManager[Sequence[ForkedParent]]:
+@contextmanager
+def _forked_workers(
+    settings: Settings, count: int, digests: EarlyDigests
+) -> Iterator[Sequence[ForkedParent]]:
     """Fork the workers while there is no other thread; not where archives, opened later, say what they do."""
     if settings.archive.files:
-        return nullcontext(())
-    return forked_parents(settings, count, in_columns=True)
+        yield ()
+        return
+    load_kernel()  # before the digest of the first file is paused
+    with ExitStack() as stack:
+        with digests.paused():
+            forked = stack.enter_context(forked_parents(settings, count, in_columns=True))
+        yield forked
 
 
 def _check(run: FilesRun, settings: Settings) -> None:

@@ -12,7 +12,7 @@ import select
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +24,7 @@ from backports import zstd
 
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition
-from neardup_stream.streams.files.digests import LateDigests, digest_of
+from neardup_stream.streams.files.digests import FILE, Identify, identity_of
 from neardup_stream.streams.files.file_names import utf8_name
 from neardup_stream.streams.files.gzip_members import decompress_members
 from neardup_stream.streams.files.sniffing import decompress_sniffed
@@ -40,7 +40,6 @@ __all__ = [
     "is_pipe",
     "is_regular",
     "open_input",
-    "settled_ids",
 ]
 
 STDIN = "-"
@@ -53,12 +52,6 @@ together.
 
 IDLE_MS = 100
 """How long to wait for a silent pipe before returning an empty chunk."""
-
-_FILE = "file:"
-"""Prefix of the input id of a regular file."""
-
-_PATH = "path:"
-"""The same while its digest is not known."""
 
 _DAMAGE = (
     EOFError,
@@ -114,8 +107,8 @@ class Input:
     Attributes:
         path: as given, for messages.
         partition: `file:<digest>`, `pipe:<path>` or `stdin`, the latter two with the name of the run if
-            it has one; its number counts repeats of one input. With digests that are computed beside the
-            reading a file is `path:<path>`, see `settled_ids`.
+            it has one; its number counts repeats of one input. While the digest is not known a file is
+            `path:<path>`, see `LateDigests`.
         timestamp_ms: modification time in the file system.
         chunks: its decompressed bytes, at most `CHUNK_BYTES` at a time; an empty chunk means that a
             pipe is silent but open. Raises `CorruptData` where the file is damaged or ends too early.
@@ -134,7 +127,7 @@ def is_pipe(path: str) -> bool:
 
 def is_regular(partition: Partition) -> bool:
     """Return whether a partition is a regular file, which another run may read again, unlike a pipe."""
-    return partition.input_id.startswith(_FILE)
+    return partition.input_id.startswith(FILE)
 
 
 def check_readable(path: str) -> None:
@@ -160,7 +153,7 @@ def check_readable(path: str) -> None:
 
 @contextmanager
 def open_input(
-    path: str, seen: Counter[str], run_name: str = "", digests: LateDigests | None = None
+    path: str, seen: Counter[str], run_name: str = "", identify: Identify = identity_of
 ) -> Iterator[Input]:
     """Open `path` and close it again.
 
@@ -168,12 +161,11 @@ def open_input(
         path: a file, or `-`.
         seen: how often each input id was opened in this run; incremented here.
         run_name: distinguishes the contents of a pipe from those in another run.
-        digests: computes those of files beside the reading.
-
-    Cost: without `digests` a regular file is read once for its digest, before its first chunk.
+        identify: returns the input id of a regular file; by default its digest is computed here, before its
+            first chunk.
     """
     with _open_raw(path) as raw:
-        input_id = _input_id(path, raw, run_name, digests)
+        input_id = _input_id(path, raw, run_name, identify)
         partition = Partition(input_id, seen[input_id])
         seen[input_id] += 1
         timestamp_ms = os.fstat(raw.fileno()).st_mtime_ns // 1_000_000
@@ -197,23 +189,11 @@ def _open_named_pipe(path: str) -> io.FileIO:
     return io.FileIO(descriptor)
 
 
-def settled_ids(digests: LateDigests) -> Mapping[str, str]:
-    """Return the input ids of files by those they had while they were read.
-
-    Raises:
-        StreamUnavailable: a file cannot be read.
-    """
-    return {f"{_PATH}{path}": f"{_FILE}{digest}" for path, digest in digests.of_paths().items()}
-
-
-def _input_id(path: str, raw: io.FileIO, run_name: str, digests: LateDigests | None) -> str:
+def _input_id(path: str, raw: io.FileIO, run_name: str, identify: Identify) -> str:
     if is_pipe(path):
         name = "stdin" if path == STDIN else f"pipe:{utf8_name(path)}"
         return f"{name}:{run_name}" if run_name else name
-    if digests is not None:
-        digests.begin(path, raw.fileno())
-        return f"{_PATH}{path}"
-    return f"{_FILE}{digest_of(raw.fileno())}"
+    return identify(path, raw.fileno())
 
 
 def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:

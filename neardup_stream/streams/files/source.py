@@ -12,7 +12,7 @@ from neardup_stream.cut_short import in_thread
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.buffer import take_records
-from neardup_stream.streams.files.digests import LateDigests
+from neardup_stream.streams.files.digests import Identify, identity_of
 from neardup_stream.streams.files.inputs import (
     STDIN,
     Input,
@@ -73,7 +73,7 @@ class FileSource(FiniteSource):
         max_page_bytes: larger pages are cut and rejected, without holding more of them in memory.
         run_name: part of the identity of pipes, for a store that outlives the run: a pipe has other
             contents in each run, while the identity of a file is its contents.
-        digests: computes the identities of files beside the reading; see `settled_ids`.
+        identify: returns the input ids of regular files; see `EarlyDigests` and `LateDigests`.
 
     Cost: the bytes of about two chunks, decompressed.
     """
@@ -83,9 +83,9 @@ class FileSource(FiniteSource):
         paths: Sequence[str],
         max_page_bytes: int,
         run_name: str = "",
-        digests: LateDigests | None = None,
+        identify: Identify = identity_of,
     ) -> None:
-        self._digests = digests
+        self._identify = identify
         self._paths = tuple(paths)
         self._max_page_bytes = max_page_bytes
         self._run_name = run_name
@@ -102,7 +102,9 @@ class FileSource(FiniteSource):
         """
         readers = [(path, _reader_of(path)) for path in self._paths]
         self._ready.clear()
-        self._blocks = _read_blocks(readers, self._max_page_bytes, self._run_name, self._digests, self._units)
+        self._blocks = _read_blocks(
+            readers, self._max_page_bytes, self._run_name, self._identify, self._units
+        )
         self._read_ahead()
         return self
 
@@ -227,7 +229,7 @@ def _read_blocks(
     readers: Sequence[tuple[str, _Reader]],
     max_page_bytes: int,
     run_name: str,
-    digests: LateDigests | None = None,
+    identify: Identify = identity_of,
     units: dict[Partition, str] | None = None,
 ) -> Iterator[list[Record]]:
     """Yield the blocks of every file, also after a damaged one; raise CorruptData at the end if any was.
@@ -238,7 +240,7 @@ def _read_blocks(
     damage: list[str] = []
     for path, read in readers:
         try:
-            with open_input(path, seen, run_name, digests) as source:
+            with open_input(path, seen, run_name, identify) as source:
                 if units is not None:
                     unit = "line" if read is read_json_lines else "record"
                     units[source.partition] = f"{'standard input' if path == STDIN else path}, {unit}"

@@ -13,7 +13,7 @@ from backports import zstd
 
 from neardup_stream.errors import CorruptData
 from neardup_stream.streams.files.digests import LateDigests
-from neardup_stream.streams.files.inputs import CHUNK_BYTES, open_input, settled_ids
+from neardup_stream.streams.files.inputs import CHUNK_BYTES, open_input
 
 MEMBERS = [Random(number).randbytes(1000) * 100 for number in range(int(2.5 * CHUNK_BYTES) // 100_000)]
 CONTENT = b"".join(MEMBERS)
@@ -66,11 +66,11 @@ def test_a_digest_computed_beside_reading_is_the_one_computed_before(tmp_path: P
 
     with LateDigests() as digests:
         for _ in range(2):
-            with open_input(str(path), Counter(), digests=digests) as opened:
+            with open_input(str(path), Counter(), identify=digests.identify) as opened:
                 beside = opened.partition.input_id
                 assert b"".join(opened.chunks) == content
 
-        assert settled_ids(digests) == {beside: before}
+        assert digests.settled_ids() == {beside: before}
 
 
 def test_digests_that_are_left_early_are_not_waited_for_and_keep_no_file_open(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_digests_that_are_left_early_are_not_waited_for_and_keep_no_file_open(tm
 
     with LateDigests() as digests:
         for path in paths:
-            with open_input(str(path), Counter(), digests=digests) as opened:
+            with open_input(str(path), Counter(), identify=digests.identify) as opened:
                 next(opened.chunks)
 
     opened_files = {file.resolve() for file in Path("/proc/self/fd").iterdir()}
