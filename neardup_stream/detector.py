@@ -51,7 +51,7 @@ from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.traces import NoTracer
-from neardup_stream.wire.pages import check_one_body
+from neardup_stream.wire.pages import check_one_body, utf8_size_bytes
 
 __all__ = ["Detector", "DetectorConfig", "PageClass", "PageVerdict"]
 
@@ -160,7 +160,7 @@ class Detector:
             The verdict on each, in order.
 
         Raises:
-            BadPage: a text is too long; nothing is kept of the call.
+            BadPage: a text is too long, or half of a character is in an id; nothing is kept of the call.
             TypeError: texts are no mapping, an id or a text is no string, or an id is empty; likewise.
 
         Cost: see docs/library.md. The first call of a process loads the compiled kernels, the first one of a
@@ -178,8 +178,8 @@ class Detector:
             The verdict on each, in order.
 
         Raises:
-            BadPage: a page has none, or more than one, of `html`, `text` and `body`, or its text cannot be
-                extracted within the limits; nothing is kept of the call.
+            BadPage: a page has none, or more than one, of `html`, `text` and `body`, its text cannot be
+                extracted within the limits, or half of a character is in its id; nothing is kept of the call.
             TypeError: one of them is no Page; likewise.
         """
         given = list(pages)
@@ -187,6 +187,7 @@ class Detector:
             raise TypeError(f"expected pages (neardup_stream.Page), got {type(others[0]).__name__}")
         for each in given:
             check_one_body(each)
+            utf8_size_bytes(each.id)
         async with self._lock:
             arrivals = await asyncio.to_thread(self._arrivals, given)
             batch = await self._decided(arrivals)
@@ -218,16 +219,17 @@ class Detector:
             page_ids: of pages; those that were never added are ignored.
 
         Raises:
+            BadPage: half of a character is in one; none is removed.
             TypeError: it is one id, not several.
         """
         if isinstance(page_ids, str):
             raise TypeError(f"give several page ids: [{page_ids!r}]")
+        forgotten = [PageId(page_id) for page_id in dict.fromkeys(page_ids)]
+        for page_id in forgotten:
+            utf8_size_bytes(page_id)
         async with self._lock:
             await self._decided(
-                [
-                    Forget(RecordMetadata(position=self._next_position()), (PageId(page_id),))
-                    for page_id in dict.fromkeys(page_ids)
-                ]
+                [Forget(RecordMetadata(position=self._next_position()), (page_id,)) for page_id in forgotten]
             )
 
     def _arrivals(self, pages: Sequence[Page]) -> list[Arrival]:

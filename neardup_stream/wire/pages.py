@@ -32,6 +32,7 @@ __all__ = [
     "foreign_fields",
     "forget_ids",
     "is_header",
+    "utf8_size_bytes",
 ]
 
 AWAITED = ("neardup.awaited", b"1")
@@ -184,7 +185,7 @@ class PageDecoder:
     def _page(self, given: PageInput, timestamp_ms: int) -> Page:
         check_one_body(given)
         # Checked before the URL is parsed.
-        _check_size("url", _utf8_bytes(given.url), self._limits.max_url_bytes, "max_url_bytes")
+        _check_size("url", utf8_size_bytes(given.url), self._limits.max_url_bytes, "max_url_bytes")
         canonical = canonical_url(given.url)
         return Page(
             id=PageId(canonical if given.id is None else given.id),
@@ -203,8 +204,8 @@ class PageDecoder:
 
     def _check_fields(self, page: Page) -> None:
         limits = self._limits
-        _check_size("url", _utf8_bytes(page.url), limits.max_url_bytes, "max_url_bytes")
-        _check_size("id", _utf8_bytes(page.id), limits.max_id_bytes, "max_id_bytes")
+        _check_size("url", utf8_size_bytes(page.url), limits.max_url_bytes, "max_url_bytes")
+        _check_size("id", utf8_size_bytes(page.id), limits.max_id_bytes, "max_id_bytes")
         if page.meta is not None:
             _check_size("meta", len(memoryview(page.meta)), limits.max_meta_bytes, "max_meta_bytes")
 
@@ -291,7 +292,12 @@ def _meta(given: msgspec.Raw | UnsetType) -> msgspec.Raw | None:
     return None if given is UNSET or bytes(given) == b"null" else given
 
 
-def _utf8_bytes(text: str) -> int:
+def utf8_size_bytes(text: str) -> int:
+    """Return the bytes of an id or a URL in UTF-8.
+
+    Raises:
+        BadPage: it has none, as half of a character is in it; `lone_surrogate`.
+    """
     try:
         return len(text.encode())
     except UnicodeEncodeError as error:  # only input that was not JSON can contain a lone surrogate

@@ -144,6 +144,19 @@ async def test_a_page_with_none_or_several_contents_is_refused_as_the_stream_ref
     assert (await detector.query({"c": TEXT}))[0].kind == "unique"
 
 
+async def test_an_id_with_half_of_a_character_is_refused_and_changes_nothing() -> None:
+    detector = Detector()
+    await detector.add({"page": TEXT})
+
+    with pytest.raises(BadPage, match="lone_surrogate"):
+        await detector.add({"other": TEXT, "half \ud800": TEXT})
+    with pytest.raises(BadPage, match="lone_surrogate"):
+        await detector.forget(["page", "half \ud800"])
+
+    (found,) = await detector.query({"c": TEXT})
+    assert [match.id for match in found.matches] == ["page"]
+
+
 @pytest.mark.parametrize("texts", [{"page": None}, {"page": b"bytes"}, {"": "a text"}, {7: "a text"}])
 async def test_what_is_no_text_of_a_page_is_refused_and_changes_nothing(texts: Any) -> None:
     detector = Detector()
