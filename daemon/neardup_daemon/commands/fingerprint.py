@@ -41,8 +41,8 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
 def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
     """Print the simhash of each page, one JSON object a line.
 
-    Files are .jsonl, .jl, .ndjson, .warc, .wet or .wacz, also compressed, or .parquet; none, or -, is
-    standard input. A page with too few tokens has no simhash, and "undecided" says why. The
+    Files are .jsonl, .jl or .ndjson (also .gz, .zst), .warc or .wet (also .gz), .wacz, or .parquet; none,
+    or -, is standard input. A page with too few tokens has no simhash, and "undecided" says why. The
     hashes go straight into find-all:
 
     \b

@@ -64,8 +64,8 @@ def overlap(
 ) -> None:
     """Find the archived pages that share passages with given ones, and mark the passages.
 
-    FILE is a crawl (.jsonl, .warc, .wet or .wacz, also compressed, - for standard input), of which every
-    page is looked for, or one page: .txt, .md, .html. Archives are made by 'freeze --with
+    FILE is a crawl (.jsonl, also .gz or .zst; .warc or .wet, also .gz; .wacz; - for standard input), of
+    which every page is looked for, or one page: .txt, .md, .html. Archives are made by 'freeze --with
     passages,texts'; where one keeps no texts, passages are estimated. Readable on a terminal, one
     line of JSON for each page otherwise.
 

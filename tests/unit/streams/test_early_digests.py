@@ -63,7 +63,7 @@ def test_early_digests_are_those_computed_when_a_file_is_opened(tmp_path: Path) 
     assert opened == _identities(paths)
 
 
-def test_no_thread_is_left_while_they_are_paused_and_each_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_no_thread_is_left_while_they_are_paused_and_each_continues_where_it_was(tmp_path: Path) -> None:
     paths = _files(tmp_path, CONTENT)
 
     with EarlyDigests(map(str, paths)) as digests:
