@@ -65,7 +65,8 @@ class LogWriter:
         Args:
             pages: in the order of their keys.
             keys: theirs.
-            first_key: by which the block is found: no greater than that of any page that is to be found.
+            first_key: by which the block is found: no greater than that of any page in it, and no less
+                than that of any page before it, of those that are to be found.
         """
         block = pack_block(pages, keys)
         self._raw.write(block)
@@ -179,10 +180,12 @@ class DocumentLog:
                 high = middle
         # Pages with ids of their own may stand under the same URL, in this block or in those before it.
         for number in range(low - 1, -1, -1):
-            for place, page in enumerate(self._block(number)):
+            pages = self._block(number)
+            for place, page in enumerate(pages):
                 if page.id == page_id:
                     return number * BLOCK_PAGES + place
-            if self._first_key(number) < wanted:
+            # A block that a rewrite left without pages may state the first key of the block before it.
+            if self._first_key(number) < wanted and any(page.id for page in pages):
                 break
         return None
 

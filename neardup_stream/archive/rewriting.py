@@ -88,7 +88,7 @@ def _write_log(index: LoggedArchive, gone: NDArray[np.bool_], writer: ArchiveWri
     """Write the log; return the latest time of a living page, 0 if there is none."""
     latest_ms = 0
     with LogWriter(directory) as log:
-        former = b""
+        former = b""  # the last key of a living page
         block: list[LoggedPage] = []
         for row, page in enumerate(index.log.all_pages()):
             block.append(page)
@@ -102,13 +102,13 @@ def _write_log(index: LoggedArchive, gone: NDArray[np.bool_], writer: ArchiveWri
 
 
 def _add_block(log: LogWriter, pages: list[LoggedPage], gone: NDArray[np.bool_], former: bytes) -> bytes:
-    """Add a block; return its first key, which must not be that of a forgotten page."""
+    """Add a block; return the last key up to it that is not of a forgotten page, given that before it."""
     living = [page for page, is_gone in zip(pages, gone, strict=True) if not is_gone]
     first = log_key(living[0]) if living else former
     empty = LoggedPage("", "", living[0].fetched_ms if living else 0)
     kept = [empty if is_gone else page for page, is_gone in zip(pages, gone, strict=True)]
     log.add(kept, [b"" if page is empty else log_key(page) for page in kept], first)
-    return first
+    return log_key(living[-1]) if living else former
 
 
 def _rows(index: LoggedArchive, section: Section, gone: NDArray[np.bool_]) -> Iterator[bytes]:

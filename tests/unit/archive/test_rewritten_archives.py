@@ -8,8 +8,11 @@ import pytest
 from neardup_daemon.inspect.archive_facts import archive_facts, readable
 from neardup_daemon.repair.archive_forgetting import forget_in_archive, rewrite_without
 
-from neardup_stream.archive.log_blocks import BLOCK_PAGES
+from neardup_stream.archive.document_log import DocumentLog, LogWriter
+from neardup_stream.archive.log_blocks import BLOCK_PAGES, LoggedPage, log_key
 from neardup_stream.archive.logged import LoggedArchive
+from neardup_stream.archive.reading import ArchiveFile
+from neardup_stream.archive.writing import ArchiveWriter
 from tests.archives import build_archive, frozen_page
 
 PAGE_COUNT = 3 * BLOCK_PAGES
@@ -64,6 +67,36 @@ def test_every_page_that_stays_is_found_after_a_second_rewrite(tmp_path: Path, u
 
     living = [url for url in urls if url not in {first_of_block, urls[-1]}]
     assert sorted(archive.log.find(urls)) == sorted(living)
+
+
+@pytest.mark.parametrize("emptied", [{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}])
+def test_every_page_is_found_beside_blocks_of_which_none_stays(
+    tmp_path: Path, urls: list[str], emptied: set[int]
+) -> None:
+    blocks = [urls[number * BLOCK_PAGES : (number + 1) * BLOCK_PAGES] for number in range(3)]
+
+    archive = rewritten(tmp_path, [[url for number in emptied for url in blocks[number]]])
+
+    living = [url for number in range(3) if number not in emptied for url in blocks[number]]
+    assert sorted(archive.log.find(urls)) == sorted(living)
+
+
+def test_pages_are_found_before_a_block_without_pages_that_states_a_key_of_theirs(tmp_path: Path) -> None:
+    """As earlier releases wrote it: the first key of the block before it."""
+    path = tmp_path / "former.nda"
+    pages = [frozen_page(number).logged for number in range(BLOCK_PAGES)]
+    pages.sort(key=log_key)
+    keys = [log_key(page) for page in pages]
+    removed = LoggedPage("", "", 0)
+    with ArchiveWriter(path) as writer, LogWriter(tmp_path) as log:
+        log.add(pages, keys, keys[0])
+        log.add([removed] * BLOCK_PAGES, [b""] * BLOCK_PAGES, keys[0])
+        log.write(writer)
+        writer.finish(2 * BLOCK_PAGES, 0, 0, {})
+
+    found = DocumentLog(ArchiveFile(path)).find([page.id for page in pages])
+
+    assert list(found.values()) == list(range(BLOCK_PAGES))
 
 
 def test_the_pages_that_were_left_out_before_are_counted_again(tmp_path: Path, urls: list[str]) -> None:
