@@ -368,20 +368,22 @@ def _share(word: np.uint64, shares: int) -> np.uint64:
 
 @_compiled
 def _label_repeats(
-    windows: NDArray[np.uint64], table: NDArray[np.uint64], repeats: NDArray[np.uint32]
+    windows: NDArray[np.uint64], table: NDArray[np.uint64], repeats: NDArray[np.uint32], table_key: np.uint64
 ) -> None:
     """Convert windows to shingles, in place; each further occurrence of one gets a hash of its own.
 
-    Only the part of the open-addressing table that these windows need is cleared and used.
+    Only the part of the open-addressing table that these windows need is cleared and used. The key, an odd
+    number that nobody can know, keeps a page from being written whose shingles all want one slot.
     """
-    size = 1
+    size, shift = 1, np.uint64(64)
     while size < 2 * windows.size:
         size *= 2
+        shift -= np.uint64(1)
     table[:size] = _NOTHING
     last_slot = np.uint64(size - 1)
     for i in range(windows.size):
         shingle = _mix(windows[i]) & _EVEN
-        slot = (shingle >> _HALF_BITS) & last_slot
+        slot = (shingle * table_key) >> shift
         while table[slot] != _NOTHING and table[slot] != shingle:
             slot = (slot + np.uint64(1)) & last_slot
         if table[slot] == _NOTHING:
@@ -446,7 +448,7 @@ def _band(shingles: NDArray[np.uint64], minima: NDArray[np.uint64], bands: NDArr
 
 @njit(
     "void(Array(uint8, 1, 'C', readonly=True), int64[::1], Array(int32, 1, 'C', readonly=True),"
-    " int64, int64, int64, uint64, int64, int64, int64, int64, uint64[::1], int64[::1], uint64[::1],"
+    " int64, int64, int64, uint64, int64, int64, int64, int64, uint64, uint64[::1], int64[::1], uint64[::1],"
     " uint8[:, ::1], int64[::1], uint32[:, ::1], uint64[::1], int64[::1], int64[::1], uint32[::1])",
     nogil=True,
     cache=True,
@@ -463,6 +465,7 @@ def fingerprint_pages(
     bins: int,
     code_bits: int,
     band_bins: int,
+    table_key: np.uint64,
     fingerprints: NDArray[np.uint64],
     token_counts: NDArray[np.int64],
     text_fingerprints: NDArray[np.uint64],
@@ -488,6 +491,7 @@ def fingerprint_pages(
         bins: of a sketch; ignored without a sketch, like the next two.
         code_bits: 4 or 8.
         band_bins: bins to a band.
+        table_key: odd, and unknown to those who write pages; of no effect on results.
         fingerprints: out, uint64[pages]; 0 for a page without tokens.
         token_counts: out, int64[pages]; UNSETTLED_PAGE where the alphabet does not decide: the other
             values are then not written.
@@ -535,7 +539,7 @@ def fingerprint_pages(
             fingerprints[page] = _majority(votes[:vote_count])
             if shingle:
                 shingle_count = _hash_windows(tokens[:token_count], shingle, windows)
-                _label_repeats(windows[:shingle_count], table, repeats)
+                _label_repeats(windows[:shingle_count], table, repeats, table_key)
                 shingle_counts[page] = shingle_count
                 _minimize(windows[:shingle_count], 0, minima)
                 _encode_minima(minima, code_bits, sketches[page])
@@ -554,7 +558,7 @@ def fingerprint_pages(
 
 @njit(
     "void(Array(uint64, 1, 'C', readonly=True), int64[::1], Array(int64, 1, 'C', readonly=True), int64[::1],"
-    " Array(uint8, 1, 'C', readonly=True), int64, int64, int64,"
+    " Array(uint8, 1, 'C', readonly=True), int64, int64, int64, uint64,"
     " int64[::1], uint8[:, ::1], int64[::1], uint32[:, ::1], uint8[:, ::1])",
     nogil=True,
     cache=True,
@@ -568,6 +572,7 @@ def view_pages(
     shingle: int,
     code_bits: int,
     band_bins: int,
+    table_key: np.uint64,
     token_counts: NDArray[np.int64],
     sketches: NDArray[np.uint8],
     shingle_counts: NDArray[np.int64],
@@ -587,6 +592,7 @@ def view_pages(
         shingle: tokens to a shingle, 1 to 63.
         code_bits: 4 or 8.
         band_bins: bins to a band.
+        table_key: as for `fingerprint_pages`.
         token_counts: out, int64[pages]; tokens that are left.
         sketches: out, uint8[pages, bins * code_bits / 8].
         shingle_counts: out, int64[pages]; how many are left, repeats count.
@@ -609,7 +615,7 @@ def view_pages(
     for page in range(token_offsets.size - 1):
         tokens = token_hashes[token_offsets[page] : token_offsets[page + 1]]
         whole_count = _hash_windows(tokens, shingle, windows)
-        _label_repeats(windows[:whole_count], table, repeats)
+        _label_repeats(windows[:whole_count], table, repeats, table_key)
         _minimize(windows[:whole_count], 0, whole_minima)
         token_count = count = begin = run_start = 0
         for line in range(line_offsets[page], line_offsets[page + 1]):
@@ -623,7 +629,7 @@ def view_pages(
                 run_start = end
             begin = end
         token_counts[page] = token_count
-        _label_repeats(windows[:count], table, repeats)
+        _label_repeats(windows[:count], table, repeats, table_key)
         shingle_counts[page] = count
         _minimize(windows[:count], 0, minima)
         _encode_minima(minima, code_bits, sketches[page])

@@ -43,7 +43,7 @@ def _mix(word: np.uint64) -> np.uint64:
     nogil=True,
     cache=True,
 )
-def winnow(  # noqa: C901 - one thought: roll, rank, choose
+def winnow(  # noqa: C901, PLR0912 - one thought: roll, rank, choose
     tokens: NDArray[np.uint64],
     width: int,
     window: int,
@@ -78,16 +78,32 @@ def winnow(  # noqa: C901 - one thought: roll, rank, choose
             mixed[i - width + 1] = _mix(state)
             ranks[i - width + 1] = _mix(_mix(state) ^ _RANK)
     window = min(window, shingle_count)
+    # Where ranks ascend, each choice leaves its window at once; the window is not looked through each time:
+    following = np.empty(shingle_count, np.int64)  # the least from a place to where was looked to
+    looked_to = 0
+    newest = -1  # the least behind that
     count = 0
     least = -1
-    for end in range(window, shingle_count + 1):
-        if least < end - window:
-            least = end - window
-            for i in range(end - window + 1, end):
-                if ranks[i] <= ranks[least]:
+    for last in range(shingle_count):
+        if newest < looked_to or ranks[last] <= ranks[newest]:
+            newest = last
+        start = last - window + 1
+        if start < 0:
+            continue
+        if least >= start:
+            if ranks[last] < ranks[least]:
+                least = last
+        elif start < looked_to:
+            least = following[start]
+            if ranks[newest] <= ranks[least]:
+                least = newest
+        else:
+            least = last
+            for i in range(last, start - 1, -1):
+                if ranks[i] < ranks[least]:
                     least = i
-        elif ranks[end - 1] < ranks[least]:
-            least = end - 1
+                following[i] = least
+            looked_to = last + 1
         if count == 0 or places[count - 1] != least:
             places[count] = least
             hashes[count] = mixed[least]

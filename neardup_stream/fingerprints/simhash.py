@@ -6,6 +6,7 @@ on their neighbors is canonicalized here and passed again.
 """
 
 import functools
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,9 @@ TEXT_MULTIPLIER = 0xD1342543DE82EF95
 """Multiplier of the text fingerprint. Odd, and 5 modulo 8, so that its powers have the longest period
 (2**62).
 """
+
+_TABLE_KEY = np.uint64(secrets.randbits(64) | 1)
+"""Another one in each process that is started, so that no page can be written to fill tables slowly."""
 
 _KERNEL_MODULE = "neardup_stream.fingerprints.kernel"
 _KERNEL_SOURCES = (Path(__file__).with_name("kernel.py"),)
@@ -216,6 +220,7 @@ def view_lines(
             sketch.shingle_tokens,
             sketch.code_bits,
             sketch.band_bins,
+            _TABLE_KEY,
             *views,
         )
     return views
@@ -288,6 +293,7 @@ def _run_kernel(
         RECENT_WINDOWS,
         np.uint64(TEXT_MULTIPLIER),
         *(sketch.shingle_tokens, sketch.bins, sketch.code_bits, sketch.band_bins) if sketch else _NO_SKETCH,
+        _TABLE_KEY,
         *result,
         tokens,
         line_counts,

@@ -127,6 +127,24 @@ def test_what_is_chosen_is_the_least_of_some_window(some: Words, window: int) ->
     assert {mix(each ^ RANK) for each in chosen} == {min(ranks[start : start + window]) for start in starts}
 
 
+@given(tokens, windows)
+def test_a_choice_stays_while_it_is_in_the_window_and_the_last_of_equals_follows_it(
+    some: Words, window: int
+) -> None:
+    ranks = [mix(each ^ RANK) for each in all_shingles(some).hashes.tolist()]
+    window = min(window, len(ranks))
+    choices = []
+    choice = -1
+    for start in range(len(ranks) - window + 1):
+        here = range(start, start + window)
+        least = min(here, key=lambda place: (ranks[place], -place), default=-1)
+        if choice not in here or ranks[least] < ranks[choice]:
+            choice = least
+            choices.extend([choice] if ranks else [])
+
+    assert winnow(some, window or 1).places.tolist() == choices
+
+
 @given(st.integers(1, 4), st.integers(0, 400), windows)
 def test_a_repeated_phrase_is_chosen_once_a_window(period: int, size: int, window: int) -> None:
     some = np.array([place % period for place in range(size)], np.uint64)
