@@ -6,17 +6,22 @@ from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup_stream.archive.pages import FrozenPage
+from neardup_stream.archive.reading import ArchiveFile
 from neardup_stream.archive.spills import SpilledColumn
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import bits_for, pack
+from neardup_stream.errors import CorruptData
 
-__all__ = ["WHOLE_ROWS", "ColumnsWriter"]
+__all__ = ["WHOLE_ROWS", "ColumnsWriter", "whole_sizes"]
 
 WHOLE_ROWS: Final = 64
 """Rows to an entry of `whole.starts`."""
 
+_SIZE_BITS: Final = (8, 16)
+_BYTE_LIMIT: Final = 255
 _COUNTS: Final = ("shingles", "whole.count")
 _NAMES: Final = ("simhash", "text", "scope", *_COUNTS, "sketch", "whole", "whole.sizes", "whole.starts")
 
@@ -33,7 +38,7 @@ class ColumnsWriter:
         self._columns = {name: SpilledColumn(directory) for name in _NAMES}
         self._stack = ExitStack()
         self._sketch_bytes = sketch_bytes
-        self._largest = dict.fromkeys(_COUNTS, 0)
+        self._largest = dict.fromkeys((*_COUNTS, "whole.sizes"), 0)
         self._is_scoped = False
         self._count = 0
 
@@ -58,7 +63,9 @@ class ColumnsWriter:
         columns["sketch"].write(b"".join([page.sketch.ljust(self._sketch_bytes, b"\0") for page in pages]))
         ends = np.cumsum([columns["whole"].size_bytes, *map(len, wholes)])
         columns["whole.starts"].write(ends[:-1:WHOLE_ROWS].astype("<u8").tobytes())
-        columns["whole.sizes"].write(bytes(map(len, wholes)))
+        sizes = np.fromiter(map(len, wholes), "<u2", len(wholes))
+        columns["whole.sizes"].write(sizes.tobytes())
+        self._largest["whole.sizes"] = max(self._largest["whole.sizes"], int(sizes.max(initial=0)))
         columns["whole"].write(b"".join(wholes))
         self._is_scoped = self._is_scoped or any(page.scope for page in pages)
         self._count += len(pages)
@@ -81,7 +88,7 @@ class ColumnsWriter:
             self._write(writer, "scope", 64)
         if self._largest["whole.count"]:
             self._write_counts(writer, "whole.count")
-            self._write(writer, "whole.sizes", 8)
+            self._write_sizes(writer)
             self._write(writer, "whole.starts", 64)
             self._write(writer, "whole", 8)
 
@@ -94,6 +101,26 @@ class ColumnsWriter:
         width = bits_for(self._largest[name])
         chunks = (pack(np.frombuffer(chunk, "<u8"), width) for chunk in self._columns[name].chunks(64))
         writer.add(name, chunks, self._count, width)
+
+    def _write_sizes(self, writer: ArchiveWriter) -> None:
+        item = np.dtype("<u1" if self._largest["whole.sizes"] <= _BYTE_LIMIT else "<u2")
+        chunks = self._columns["whole.sizes"].chunks()
+        narrowed = (np.frombuffer(chunk, "<u2").astype(item).tobytes() for chunk in chunks)
+        writer.add("whole.sizes", narrowed, self._count, 8 * item.itemsize)
+
+
+def whole_sizes(file: ArchiveFile, start: int, end: int) -> NDArray[np.int64]:
+    """Return the sizes in bytes of some rows of `whole`.
+
+    Raises:
+        CorruptData: a page of the file is damaged, or there are no such rows.
+    """
+    section = file.require("whole.sizes")
+    if section.item_bits not in _SIZE_BITS:
+        raise CorruptData(f"{file.path}: sizes of {section.item_bits} bits, expected 8 or 16")
+    item_bytes = section.item_bits // 8
+    items = file.bytes_of(section, start * item_bytes, end * item_bytes)
+    return items.view(f"<u{item_bytes}").astype(np.int64)
 
 
 def _words(values: Sequence[int]) -> bytes:

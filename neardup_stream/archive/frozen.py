@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.archive.columns import WHOLE_ROWS
+from neardup_stream.archive.columns import WHOLE_ROWS, whole_sizes
 from neardup_stream.archive.kernels import load_archive_kernel
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.archive.layout import Section
@@ -180,9 +180,9 @@ class FrozenIndex(LoggedArchive):
     def _whole(self, row: int) -> bytes:
         """Return its place follows from where its group of rows begins, and the sizes before it there."""
         file, group = self.file, row // WHOLE_ROWS
-        sizes = file.bytes_of(file.require("whole.sizes"), group * WHOLE_ROWS, row + 1)
+        sizes = whole_sizes(file, group * WHOLE_ROWS, row + 1)
         starts = file.bytes_of(file.require("whole.starts"), 8 * group, 8 * group + 8)
-        start = int(starts.view("<u8")[0]) + int(sizes[:-1].sum(dtype=np.int64))
+        start = int(starts.view("<u8")[0]) + int(sizes[:-1].sum())
         return file.bytes_of(file.require("whole"), start, start + int(sizes[-1])).tobytes()
 
     def _read_key_kinds(self) -> frozenset[KeyKind]:

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.archive.columns import whole_sizes
 from neardup_stream.archive.document_log import LogWriter
 from neardup_stream.archive.layout import CHECKS, Header, Section
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, LoggedPage, log_key
@@ -64,7 +65,7 @@ def rewrite_archive(
         if section.name in _COLUMNS:
             writer.add(section.name, _rows(index, section, gone), section.item_count, section.item_bits)
         elif section.name == "whole":
-            writer.add(section.name, [_wholes(index, section, gone)], section.item_count, section.item_bits)
+            writer.add(section.name, _wholes(index, section, gone), section.item_count, section.item_bits)
         elif section.name == _TEXTS[0]:
             _write_texts(index, gone, writer, directory)
         elif section.name == "search.bits":
@@ -127,12 +128,15 @@ def _rows(index: LoggedArchive, section: Section, gone: NDArray[np.bool_]) -> It
             yield pack(values, section.item_bits)
 
 
-def _wholes(index: LoggedArchive, section: Section, gone: NDArray[np.bool_]) -> bytes:
-    sizes = index.file.section("whole.sizes").astype(np.int64)
-    is_gone = np.repeat(gone, sizes)
-    wholes = index.file.bytes_of(section, 0, section.size_bytes).copy()
-    wholes[is_gone] = 0
-    return wholes.tobytes()
+def _wholes(index: LoggedArchive, section: Section, gone: NDArray[np.bool_]) -> Iterator[bytes]:
+    written = 0
+    for start in range(0, gone.size, _ROWS_AT_ONCE):
+        is_gone = gone[start : start + _ROWS_AT_ONCE]
+        sizes = whole_sizes(index.file, start, start + is_gone.size)
+        wholes = index.file.bytes_of(section, written, written + int(sizes.sum())).copy()
+        wholes[np.repeat(is_gone, sizes)] = 0
+        written += wholes.size
+        yield wholes.tobytes()
 
 
 def _write_texts(

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from neardup_daemon.inspect.archive_facts import archive_facts, readable
 from neardup_daemon.repair.archive_forgetting import forget_in_archive, rewrite_without
 
 from neardup_stream.archive.document_log import DocumentLog, LogWriter
+from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, LoggedPage, log_key
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.reading import ArchiveFile
@@ -109,3 +111,26 @@ def test_info_says_how_many_pages_were_removed(tmp_path: Path, urls: list[str]) 
     facts = archive_facts(rewritten(tmp_path, [urls[:3]]).file.path)
 
     assert f"  {len(urls):,} pages, 3 of them removed, fetched until " in readable(facts)
+
+
+@pytest.mark.parametrize("largest_bytes", [255, 256, 1024 + 128])
+def test_whole_sketches_of_any_size_are_kept_and_those_of_removed_pages_emptied(
+    tmp_path: Path, largest_bytes: int
+) -> None:
+    """As many bytes as 1,024 bins of 8 bits take, with a bit for each."""
+    pages = [
+        frozen_page(number, whole=bytes([1 + number % 255]) * (largest_bytes - number % 3))
+        for number in range(PAGE_COUNT)
+    ]
+    build_archive(tmp_path / "0.nda", pages)
+    removed = {pages[7].logged.url, pages[-1].logged.url}
+
+    rewritten(tmp_path, [sorted(removed)])
+
+    rows = np.arange(PAGE_COUNT)
+    wholes = {page.logged.url: page.whole for page in pages}
+    before, after = (FrozenIndex(tmp_path / f"{number}.nda") for number in range(2))
+    for row, was, is_now in zip(rows.tolist(), before.sketches(rows), after.sketches(rows), strict=True):
+        url = before.log.page(row).url
+        assert was.whole == wholes[url]
+        assert is_now.whole == (bytes(len(was.whole)) if url in removed else was.whole)
