@@ -126,16 +126,8 @@ class DocumentLog:
     """
 
     def __init__(self, file: ArchiveFile) -> None:
-        self._file = file
-        self._frames, self._starts = file.require("log.frames"), file.require("log.starts")
-        self._firsts = file.require("log.firsts")
-        self._page_count = file.header.page_count
-        self._block_count = self._frames.item_count
-        content = file.section("log.dict").tobytes()
-        self._dict = zstd.ZstdDict(content) if content else None
-        if self._block_count != -(-self._page_count // BLOCK_PAGES):
-            raise CorruptData(f"{file.path} has {self._block_count} log blocks for {self._page_count} pages")
-        self._block = lru_cache(maxsize=_CACHED_BLOCKS)(self._read_block)
+        self._blocks = _LogBlocks(file)
+        self._block = lru_cache(maxsize=_CACHED_BLOCKS)(self._blocks.read)
 
     def page(self, row: int) -> LoggedPage:
         """Return what the log says of a page.
@@ -149,8 +141,8 @@ class DocumentLog:
 
     def all_pages(self) -> Iterator[LoggedPage]:
         """Yield all pages in their order. Cost: 4 µs a page."""
-        for number in range(self._block_count):
-            yield from self._read_block(number)
+        for number in range(self._blocks.count):
+            yield from self._blocks.read(number)
 
     def find(self, page_ids: Sequence[str]) -> Mapping[str, int]:
         """Return the rows of the pages that have these ids.
@@ -171,10 +163,10 @@ class DocumentLog:
     def _row_of_url(self, page_id: str) -> int | None:
         """Return the row of a page whose id is a URL: its block is the last that begins at or before it."""
         wanted = log_key(LoggedPage(page_id, page_id, 0))
-        low, high = 0, self._block_count
+        low, high = 0, self._blocks.count
         while low < high:
             middle = (low + high) // 2
-            if self._first_key(middle) <= wanted:
+            if self._blocks.first_key(middle) <= wanted:
                 low = middle + 1
             else:
                 high = middle
@@ -185,20 +177,30 @@ class DocumentLog:
                 if page.id == page_id:
                     return number * BLOCK_PAGES + place
             # A block that a rewrite left without pages may state the first key of the block before it.
-            if self._first_key(number) < wanted and any(page.id for page in pages):
+            if self._blocks.first_key(number) < wanted and any(page.id for page in pages):
                 break
         return None
 
-    def _start_of(self, number: int) -> tuple[int, int]:
-        at = number * _START_BYTES
-        frame, first = self._file.bytes_of(self._starts, at, at + _START_BYTES).view("<u8").tolist()
-        return frame, first
 
-    def _first_key(self, number: int) -> bytes:
+class _LogBlocks:
+    """Reads the blocks; apart from those that are kept in memory, which would keep their owner in memory."""
+
+    def __init__(self, file: ArchiveFile) -> None:
+        self._file = file
+        self._frames, self._starts = file.require("log.frames"), file.require("log.starts")
+        self._firsts = file.require("log.firsts")
+        self._page_count = file.header.page_count
+        self.count = self._frames.item_count
+        content = file.section("log.dict").tobytes()
+        self._dict = zstd.ZstdDict(content) if content else None
+        if self.count != -(-self._page_count // BLOCK_PAGES):
+            raise CorruptData(f"{file.path} has {self.count} log blocks for {self._page_count} pages")
+
+    def first_key(self, number: int) -> bytes:
         (_, start), (_, end) = self._start_of(number), self._start_of(number + 1)
         return self._file.bytes_of(self._firsts, start, end).tobytes()
 
-    def _read_block(self, number: int) -> list[LoggedPage]:
+    def read(self, number: int) -> list[LoggedPage]:
         (start, _), (end, _) = self._start_of(number), self._start_of(number + 1)
         frame = self._file.bytes_of(self._frames, start, end).tobytes()
         name = f"{self._file.path}: block {number} of the log"
@@ -209,6 +211,11 @@ class DocumentLog:
         if len(pages) != min(BLOCK_PAGES, self._page_count - number * BLOCK_PAGES):
             raise CorruptData(f"{name} has {len(pages)} pages")
         return pages
+
+    def _start_of(self, number: int) -> tuple[int, int]:
+        at = number * _START_BYTES
+        frame, first = self._file.bytes_of(self._starts, at, at + _START_BYTES).view("<u8").tolist()
+        return frame, first
 
 
 def _trained(samples: Sequence[bytes]) -> zstd.ZstdDict:

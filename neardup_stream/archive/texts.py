@@ -6,15 +6,17 @@ Pages of one site stand together, so what they have in common is stored once a b
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, Self
 
 from backports import zstd
 
+from neardup_stream.archive.layout import Section
 from neardup_stream.archive.leb128 import NumberReader, put_numbers
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.pages import FrozenPage
+from neardup_stream.archive.reading import ArchiveFile
 from neardup_stream.archive.spills import SpilledColumn
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import CorruptData
@@ -110,15 +112,15 @@ class KeptTexts:
     """
 
     def __init__(self, archive: LoggedArchive) -> None:
-        self._file = archive.file
-        self._frames = archive.require_part(TEXTS, "texts.frames")
+        file, frames = archive.file, archive.require_part(TEXTS, "texts.frames")
         starts = archive.require_part(TEXTS, "texts.starts")
-        pairs = self._file.section(starts.name).view("<u8").reshape(starts.item_count, 2)
+        pairs = file.section(starts.name).view("<u8").reshape(starts.item_count, 2)
         self._first_rows: list[int] = pairs[:, 0].tolist()
-        self._starts: list[int] = pairs[:, 1].tolist()
         if self._first_rows[-1] != archive.header.page_count:
-            raise CorruptData(f"{self._file.path} has texts for {self._first_rows[-1]} pages")
-        self._block = lru_cache(maxsize=_CACHED_BLOCKS)(self._read_block)
+            raise CorruptData(f"{file.path} has texts for {self._first_rows[-1]} pages")
+        # What is cached knows nothing of its owner, which would otherwise be kept in memory by itself.
+        read = partial(_read_block, file, frames, self._first_rows, pairs[:, 1].tolist())
+        self._block = lru_cache(maxsize=_CACHED_BLOCKS)(read)
 
     def text(self, row: int) -> str:
         """Return the visible text of a page, as it was frozen; empty for a page that a rewrite left out.
@@ -140,13 +142,16 @@ class KeptTexts:
         block: list[bytes] = self._block(number)
         return block[row - self._first_rows[number]]
 
-    def _read_block(self, number: int) -> list[bytes]:
-        start, end = self._starts[number : number + 2]
-        frame = self._file.bytes_of(self._frames, start, end).tobytes()
-        name = f"{self._file.path}: block {number} of the texts"
-        try:
-            reader = NumberReader(zstd.decompress(frame), name)
-        except zstd.ZstdError as error:
-            raise CorruptData(f"{name} cannot be decompressed: {error}") from error
-        sizes = reader.numbers(self._first_rows[number + 1] - self._first_rows[number])
-        return [reader.take(size) for size in sizes]
+
+def _read_block(
+    file: ArchiveFile, frames: Section, first_rows: Sequence[int], starts: Sequence[int], number: int
+) -> list[bytes]:
+    start, end = starts[number : number + 2]
+    frame = file.bytes_of(frames, start, end).tobytes()
+    name = f"{file.path}: block {number} of the texts"
+    try:
+        reader = NumberReader(zstd.decompress(frame), name)
+    except zstd.ZstdError as error:
+        raise CorruptData(f"{name} cannot be decompressed: {error}") from error
+    sizes = reader.numbers(first_rows[number + 1] - first_rows[number])
+    return [reader.take(size) for size in sizes]

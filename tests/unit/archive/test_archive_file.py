@@ -1,5 +1,6 @@
 """Archive files: written whole or not at all, and read only where they are sound."""
 
+import gc
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -103,6 +104,16 @@ def test_an_archive_says_what_was_frozen(archive: Path) -> None:
         assert sketch.sketch == (page.sketch or bytes(8))
         assert (sketch.whole, sketch.whole_count) == (page.whole, page.whole_count)
         assert (sketch.fingerprint, sketch.scope) == (page.fingerprint, page.scope)
+
+
+def test_an_archive_that_is_left_is_closed_at_once(archive: Path) -> None:
+    """Not when garbage is collected, which may never be where it was there when a daemon started."""
+    gc.disable()
+    try:
+        assert text_answers(archive)
+        assert str(archive) not in Path("/proc/self/maps").read_text()
+    finally:
+        gc.enable()
 
 
 def test_pages_are_found_by_each_of_their_keys(archive: Path) -> None:
