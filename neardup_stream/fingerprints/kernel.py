@@ -373,7 +373,7 @@ def _label_repeats(
     """Convert windows to shingles, in place; each further occurrence of one gets a hash of its own.
 
     Only the part of the open-addressing table that these windows need is cleared and used. The key, an odd
-    number that nobody can know, keeps a page from being written whose shingles all want one slot.
+    number that no author of pages knows, keeps a page from being written whose shingles all want one slot.
     """
     size, shift = 1, np.uint64(64)
     while size < 2 * windows.size:

@@ -106,7 +106,6 @@ def standard_error(expected: float, drawn_count: float, population_count: float 
     """
     if drawn_count >= population_count:
         return 0.0
-    unseen = (
-        1.0 if population_count == math.inf else (population_count - drawn_count) / (population_count - 1)
-    )
+    others_count = max(population_count - 1, 1)  # of one element none or all are drawn
+    unseen = 1.0 if population_count == math.inf else (population_count - drawn_count) / others_count
     return math.sqrt(expected * (1 - expected) / drawn_count * unseen)

@@ -68,6 +68,7 @@ def test_union_is_ascending_and_marks_what_is_common(
         (100, 100, 0.0),
         (100, 99, 0.0),
         (1, 1, 0.0),
+        (0.5, 1, 0.5),
     ],
     ids=[
         "large-set",
@@ -77,9 +78,10 @@ def test_union_is_ascending_and_marks_what_is_common(
         "all",
         "more-than-all",
         "one-of-one",
+        "one-by-halves",
     ],
 )
-def test_standard_error_of_one_half(drawn_count: int, population_count: float, expected: float) -> None:
+def test_standard_error_of_one_half(drawn_count: float, population_count: float, expected: float) -> None:
     assert standard_error(0.5, drawn_count, population_count) == pytest.approx(expected)
 
 
