@@ -17,10 +17,12 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHONS ?= python3.12 python3.13
 
 .DEFAULT_GOAL := help
-.NOTPARALLEL:
 .DELETE_ON_ERROR:
+ifndef SIDE_BY_SIDE
+.NOTPARALLEL:
+endif
 .PHONY: help demo test check lint types floors unit property schedules integration system chaos interleavings soak fuzz bench
-.PHONY: pythons release kit docs monitoring pictures fmt schemas dashboards constraints clean packages jars
+.PHONY: kernels pythons release kit docs monitoring pictures fmt schemas dashboards constraints clean packages jars
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,7 +30,8 @@ help: ## List the targets
 demo: .venv/.stamp-run ## Find the near-duplicates of a sample crawl, with everything set up as needed
 	$(BIN)/neardup-stream demo
 
-test: packages check jars ## Set up, then run all that CI runs: format, lint, types, floors, every tier
+test: packages .venv/.stamp-dev ## Set up, then run all that CI runs: format, lint, types, floors, every tier
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target SIDE_BY_SIDE=1 kernels check jars
 	$(SUITE)
 
 check: lint types floors ## Everything that can be said without running the code
@@ -146,6 +149,9 @@ $(BIN)/python:
 
 jars: .venv/.stamp-dev
 	$(BIN)/python -m tests.servers.kafka
+
+kernels: .venv/.stamp-dev
+	$(BIN)/python -m tests.kernels
 
 packages:
 	$(call install,$(venv-package) $(server-packages))

@@ -26,11 +26,8 @@ from neardup_daemon.__main__ import main as run_program
 
 import daemon
 import neardup_stream
-from neardup_stream.archive.kernels import load_search_kernel
-from neardup_stream.archive.passage_lists import load_passage_kernel
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
-from neardup_stream.stores.arrays.tables import load_tables_kernel
-from neardup_stream.text.markup_costs import load_markup_kernel
+from tests.kernels import KERNELS
 from tests.servers.program import Invocation, pack_number
 
 __all__: list[str] = []
@@ -45,10 +42,8 @@ _PR_SET_PDEATHSIG = 1
 
 def _load() -> None:
     """Import every module that a command may import, and the compiled kernels first."""
-    load_search_kernel()
-    load_passage_kernel()
-    load_markup_kernel()
-    load_tables_kernel()
+    for load in KERNELS:
+        load()
     fingerprint_texts(["one page"], SimhashConfig())
     for package in (daemon, neardup_stream):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):

@@ -7,24 +7,10 @@ from types import ModuleType
 import pytest
 from numba.core.registry import CPUDispatcher
 
-from neardup_stream.archive.kernels import load_archive_kernel, load_search_kernel
-from neardup_stream.archive.passage_lists import load_passage_kernel
-from neardup_stream.fingerprints.simhash import load_kernel
-from neardup_stream.stores.arrays.tables import load_tables_kernel
-from neardup_stream.text.markup_costs import load_markup_kernel
+from tests.kernels import KERNELS
 
 
-@pytest.mark.parametrize(
-    "load",
-    [
-        load_archive_kernel,
-        load_kernel,
-        load_markup_kernel,
-        load_passage_kernel,
-        load_search_kernel,
-        load_tables_kernel,
-    ],
-)
+@pytest.mark.parametrize("load", KERNELS)
 def test_what_python_calls_of_a_kernel_is_compiled_for_declared_types_only(
     load: Callable[[], ModuleType],
 ) -> None:
