@@ -28,7 +28,12 @@ _MEMBER_BYTES: Final = 12 + 6 + 8 + 4
 _MEMBERS_LIMIT: Final = 1000
 
 ClusterId = Annotated[
-    str, Meta(pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}$", description="Id of the cluster, as in events.")
+    str,
+    Meta(
+        pattern=r"^[0-9a-f]{16}\.[0-9]{1,10}$",
+        description="Id of the cluster, as in events.",
+        examples=["00f1e2d3c4b5a697.1"],
+    ),
 ]
 
 

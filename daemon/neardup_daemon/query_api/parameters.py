@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from neardup_daemon.query_api.problems import refused_field, refused_input
+from neardup_daemon.query_api.problems import Refused, refused_field, refused_input
 
 __all__ = ["read_parameters"]
 
@@ -34,11 +34,22 @@ def read_parameters(
     try:
         parameters = msgspec.convert(given, of, strict=False)
     except msgspec.ValidationError as error:
-        raise refused_input(error) from error
+        refused = refused_input(error)
+        raise _with_an_example(refused, of) if "regex" in str(error) else refused from error
     for name, text in given.items():
         if type(number := getattr(parameters, name)) is int and text != str(number):
             raise refused_field(name, "Expected `int` in plain digits")
     return parameters
+
+
+def _with_an_example(refused: Refused, of: type[msgspec.Struct]) -> Refused:
+    """Say what a parameter looks like, instead of the pattern that it must match."""
+    (fault,) = refused.problem.errors
+    named = {field.name: msgspec.inspect.type_info(field.type) for field in msgspec.structs.fields(of)}
+    info = named[fault.field]
+    schema = info.extra_json_schema if isinstance(info, msgspec.inspect.Metadata) else None
+    (example,) = (schema or {})["examples"]
+    return refused_field(fault.field, f"is not of the form of {example}")
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -227,6 +227,12 @@ def test_a_bad_parameter_is_named_in_a_problem(api: QueryApi, path: str, status:
     assert [error["field"] for error in answer.value["errors"]] == [field]
 
 
+def test_what_is_no_cluster_id_is_refused_with_an_example(api: QueryApi) -> None:
+    answer = api.get("/v1/clusters/rubbish")
+
+    assert answer.value["detail"] == "id: is not of the form of 00f1e2d3c4b5a697.1"
+
+
 def test_a_cursor_of_another_cluster_is_refused(api: QueryApi) -> None:
     one, other = (api.get("/v1/pages", url=url).value["cluster"]["id"] for url in (A, COPIES[0]))
     after = api.get(f"/v1/clusters/{one}", limit=1).value["next"]
