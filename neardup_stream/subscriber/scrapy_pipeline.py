@@ -35,6 +35,9 @@ _MEDIA_TYPES: Final = {"html": "text/html", "text": "text/plain"}  # of bytes un
 _OPTIONAL: Final = ("id", "fetched_at", "content_type", "charset")
 _FLUSH_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 1.0
+_CLIENT: Final = {"enable.idempotence": True, "partitioner": "murmur2_random"}
+"""Settings of the Kafka client: a page is in the partition in which `forget` and `produce` put its id."""
+
 _DUPLICATE: Final = "io.neardup.duplicate.v1"
 _OK: Final = 200
 _META: Final = {
@@ -160,9 +163,10 @@ class KafkaPipeline:
         )
         if not client or not self._topic:
             raise NotConfigured("set NEARDUP_KAFKA to settings of confluent-kafka, and NEARDUP_PAGES_TOPIC")
-        from confluent_kafka import Producer  # noqa: PLC0415 - the other pipeline does without
+        from confluent_kafka import KafkaException, Producer  # noqa: PLC0415 - the other pipeline does without
 
-        self._producer = Producer({"enable.idempotence": True, **client})
+        self._refusal = KafkaException
+        self._producer = Producer({**_CLIENT, **client})
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -186,6 +190,9 @@ class KafkaPipeline:
                 break
             except BufferError:  # the queue of the client is full
                 await asyncio.to_thread(self._producer.poll, _POLL_SECONDS)
+            except self._refusal as error:  # the page is too large for the client
+                self._note(error, None)
+                break
         self._producer.poll(0)
         return item
 

@@ -1,5 +1,6 @@
 """Scrapy crawls of a local site, whose duplicates are dropped by the query API and by way of Kafka."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -12,8 +13,13 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 import pytest
+from aiokafka import AIOKafkaConsumer
+from scrapy.utils.test import get_crawler
 
+from neardup_stream.message import Message
+from neardup_stream.streams.kafka.partitioning import partition_of
 from neardup_stream.subscriber import Fold, decode
+from neardup_stream.subscriber.scrapy_pipeline import KafkaPipeline
 from tests.servers.daemon import start_daemon
 from tests.servers.kafka import KafkaBroker
 from tests.servers.process import free_ports, wait_until
@@ -189,6 +195,36 @@ def test_pages_that_a_crawl_publishes_to_kafka_are_dropped_by_a_subscriber(
     assert crawled.counted == {"neardup/sent": len(PATHS)}
     assert set(crawled.items) == set(PATHS)
     assert [len(kept & pair) for pair in PAIRS] == [1, 1]
+
+
+def kafka_pipeline(bootstrap_servers: str, topic: str) -> KafkaPipeline:
+    settings = {"NEARDUP_KAFKA": {"bootstrap.servers": bootstrap_servers}, "NEARDUP_PAGES_TOPIC": topic}
+    return KafkaPipeline(get_crawler(settings_dict=settings))
+
+
+async def test_a_published_page_is_in_the_partition_of_its_forget(kafka_broker: KafkaBroker) -> None:
+    topic = "scrapy-partitions"
+    await asyncio.to_thread(kafka_broker.create_topic, topic, partitions=7)
+    pipeline = kafka_pipeline(kafka_broker.bootstrap_servers, topic)
+    for number in range(20):
+        await pipeline.process_item({"url": f"https://example.com/{number}", "text": "a text"})
+    await pipeline.close_spider()
+
+    async with AIOKafkaConsumer(
+        topic, bootstrap_servers=kafka_broker.bootstrap_servers, auto_offset_reset="earliest"
+    ) as consumer:
+        found = [await consumer.getone() for _ in range(20)]
+
+    assert [each.partition for each in found] == [
+        partition_of(Message(key=each.key, value=None), "murmur2", range(7)) for each in found
+    ]
+
+
+async def test_the_item_of_a_page_that_is_too_large_for_kafka_passes_on() -> None:
+    pipeline = kafka_pipeline("127.0.0.1:1", "pages")
+    item = {"url": "https://example.com/", "html": "x" * 2_000_000}
+
+    assert await pipeline.process_item(item) is item
 
 
 def test_pages_are_kept_while_the_api_is_unavailable(tmp_path: Path) -> None:
