@@ -20,10 +20,11 @@ __all__ = ["FAILURES_OF_A_CLIENT", "Supervisor"]
 FAILURES_OF_A_CLIENT: Final = 3
 """So many calls in a row may fail before the client itself is suspected."""
 
-_ANSWERED: Final[frozenset[StoreReason]] = frozenset(
-    {"loading", "out_of_memory", "disk", "busy", "too_few_replicas", "not_replicated", "index_lost"}
-)
+_ANSWERED: Final[frozenset[StoreReason]] = frozenset({"loading", "out_of_memory", "busy", "index_lost"})
 """Reasons that the right server gave: another client would get the same answer."""
+
+_ANSWERED_ALONE: Final[frozenset[StoreReason]] = frozenset({"disk", "too_few_replicas", "not_replicated"})
+"""The same of a server without successors; a master that gives them may have been replaced."""
 
 _logger = logging.getLogger(__name__)
 
@@ -76,7 +77,9 @@ class Supervisor:
         await disconnect(self._tenure.client)
 
     def _judge(self, tenure: _Tenure, error: StoreUnavailable) -> None:
-        tenure.failure_count += error.reason not in _ANSWERED
+        has_successors = self._config.is_cluster or self._config.is_watched
+        answered = _ANSWERED if has_successors else _ANSWERED | _ANSWERED_ALONE
+        tenure.failure_count += error.reason not in answered
         if tenure is self._tenure and tenure.failure_count >= FAILURES_OF_A_CLIENT:
             self._tenure = _Tenure(connect(self._config, _known_nodes(tenure.client)))
             _logger.info("redis_client_replaced", extra={"fields": {"reason": error.reason}})
