@@ -20,7 +20,7 @@ from neardup_stream.stores.redis.rights import REPLICA_RIGHTS, RIGHTS, require_r
 from neardup_stream.stores.redis.tables import remove_tables
 from tests.servers.certificates import Authority
 from tests.servers.process import free_ports, wait_until
-from tests.servers.redis import RedisServer, find_redis, find_valkey, start_redis
+from tests.servers.redis import RedisCluster, RedisServer, find_redis, find_valkey, start_redis
 from tests.servers.secure import SecureRedis, deployed_redis_rules, start_secure_redis
 
 HIDDEN = "of-redis-4711"
@@ -237,3 +237,17 @@ async def test_a_cluster_behind_tls_wants_two_rights_more(tmp_path: Path, namesp
             assert f"'{right}' command" in str(error)
             account.set(f"+{right}")
         await enter(account.config, namespace)
+
+
+async def test_a_right_that_is_missing_on_one_node_of_a_cluster_is_named_with_the_node(
+    redis_cluster: RedisCluster, namespace: str
+) -> None:
+    node = redis_cluster.master_of("{c}")
+    with redis.Redis.from_url(node.url) as admin:
+        admin.execute_command("ACL SETUSER", "default", "-zadd")
+        try:
+            async with RedisClient(RedisConfig(redis_cluster.url)) as client:
+                with pytest.raises(ConfigError, match=rf":{node.port}: .* grant \+zadd on keys"):
+                    await require_rights(client, namespace)
+        finally:
+            admin.execute_command("ACL SETUSER", "default", "+zadd")

@@ -39,6 +39,14 @@ def test_a_redis_that_refuses_writes_is_bad(namespace: str) -> None:
     assert "BAD  redis: its memory is at maxmemory" in run.stdout.decode()
 
 
+def test_a_replica_is_bad(namespace: str) -> None:
+    with start_redis() as master, start_redis(options={"replicaof": f"127.0.0.1 {master.port}"}) as server:
+        run = call("check", "--set", f"redis.url={server.url}", "--set", f"redis.namespace={namespace}")
+
+    assert run.returncode == 2
+    assert "BAD  redis: it is a replica" in run.stdout.decode()
+
+
 @pytest.mark.parametrize(
     ("facts", "grade"),
     [

@@ -110,6 +110,10 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
                 yield Finding(
                     "bad", "redis: its memory is at maxmemory, so it refuses writes: raise maxmemory"
                 )
+            if facts.is_replica:
+                yield Finding(
+                    "bad", "redis: it is a replica, so it refuses writes: name its master, or the sentinels"
+                )
             layouts = await stored_layouts(client, settings)
             stored = await read_namespace(client, namespace, schema(layouts.base))
             if stored:

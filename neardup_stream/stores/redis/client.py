@@ -5,7 +5,7 @@ so that none holds the server for long), in a cluster one for each shard it touc
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any, NamedTuple, Self
@@ -91,10 +91,18 @@ class RedisClient:
 
     async def on_every_node(self, *command: str) -> list[Any]:
         """Run one command on every node, primaries and replicas; return one answer each."""
+        return list((await self.by_node(*command)).values())
+
+    async def by_node(self, *command: str) -> Mapping[str, Any]:
+        """Run one command on every node, primaries and replicas; return the answers by `host:port`.
+
+        The name of a server alone is empty.
+        """
         if not self.is_cluster:
-            return [await self.execute(*command)]
+            return {"": await self.execute(*command)}
         async with self._supervisor.client() as client:
-            return [await client.execute_command(*command, target_nodes=node) for node in client.get_nodes()]
+            nodes = client.get_nodes()
+            return {node.name: await client.execute_command(*command, target_nodes=node) for node in nodes}
 
     async def key_count(self) -> int:
         """Return how many keys the server holds, or all masters of a cluster together.

@@ -32,6 +32,7 @@ class UrlParts(NamedTuple):
 
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f]")
 _ADDRESS = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(:[0-9]{0,5})?")
+_DATABASE_PARAMETER = re.compile(r"db=\d{1,9}")
 _DATABASE = re.compile(r"/?[0-9]{0,5}/?")
 _URL = re.compile(r"[^:/?#]*://([^/?#]*)([^?#]*)\??([^#]*)")
 
@@ -123,6 +124,12 @@ class RedisConfig:
         self._check_database(parts)
         if "ssl_" in parts.query:
             raise ConfigError("redis.url has ssl_… parameters: use redis.tls_ca_file and its neighbors")
+        is_alone = not (self.is_cluster or self.is_watched)
+        if parts.query and not (is_alone and _DATABASE_PARAMETER.fullmatch(parts.query)):
+            raise ConfigError(
+                "redis.url has parameters, of which only db counts, for one server: the others are settings"
+                " of [redis]"
+            )
         if self.tls is not None and not self.has_tls:
             raise ConfigError(f"redis.tls_… files are set for {self.scheme}://, which has no TLS: use rediss")
 

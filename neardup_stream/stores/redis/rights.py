@@ -7,7 +7,7 @@ looked at before any work starts.
 from typing import Final
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
+from neardup_stream.stores.redis.client import RedisClient, Script
 from neardup_stream.stores.redis.keys import all_keys, meta_key
 
 __all__ = ["REPLICA_RIGHTS", "RIGHTS", "require_rights"]
@@ -31,13 +31,18 @@ async def require_rights(client: RedisClient, namespace: str) -> None:
     """Return if our user may do all that we do.
 
     Raises:
-        ConfigError: it may not; the message names every right that is missing.
+        ConfigError: it may not; the message names every right that is missing, and the node of a cluster,
+            each of which has users of its own.
         StoreUnavailable: the server does not answer now.
 
-    Cost: one script call.
+    Cost: one script call a node.
     """
     rights = RIGHTS if client.config.durability == "master" else (*RIGHTS, *REPLICA_RIGHTS)
-    (missing,) = await client.run(_MISSING, [ScriptCall([], [meta_key(namespace), *rights])])
-    if missing:
-        commands = " ".join(f"+{command.decode()}" for command in missing)
-        raise ConfigError(f"Redis: this user lacks rights: grant {commands} on keys ~{all_keys(namespace)}")
+    answers = await client.by_node("EVAL", _MISSING.text, "0", meta_key(namespace), *rights)
+    for node, missing in answers.items():
+        if missing:
+            commands = " ".join(f"+{command.decode()}" for command in missing)
+            raise ConfigError(
+                f"Redis{node and ' at '}{node}: this user lacks rights: grant {commands} on keys"
+                f" ~{all_keys(namespace)}"
+            )

@@ -32,12 +32,14 @@ class ServerFacts:
         name: product and version.
         warnings: what works but costs memory, each with its remedy.
         is_full: whether one has as much as its `maxmemory`, and so refuses writes.
+        is_replica: whether it is one server, and a replica, which refuses writes.
         clock_seconds: epoch seconds by each node that says so.
     """
 
     name: str
     warnings: tuple[str, ...]
     is_full: bool = False
+    is_replica: bool = False
     clock_seconds: tuple[float, ...] = ()
 
 
@@ -56,7 +58,8 @@ async def inspect_servers(client: RedisClient) -> ServerFacts:
         _logger.warning("redis_packing_limit", extra={"fields": {"remedy": warning}})
     microseconds = [int(info["server_time_usec"]) for info in infos if "server_time_usec" in info]
     clocks = tuple(each / 1e6 for each in microseconds)
-    return ServerFacts(_name(infos[0]), tuple(warnings), any(map(_is_full, infos)), clocks)
+    is_replica = not client.is_cluster and infos[0].get("role") == "slave"
+    return ServerFacts(_name(infos[0]), tuple(warnings), any(map(_is_full, infos)), is_replica, clocks)
 
 
 def _name(info: Mapping[str, Any]) -> str:

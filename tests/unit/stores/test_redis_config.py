@@ -69,6 +69,28 @@ def test_a_database_that_no_client_would_use_is_refused_without_being_quoted(url
 
 @pytest.mark.parametrize(
     "url",
+    [
+        f"redis://cache/0?pass={HIDDEN}",
+        "redis://cache/0?decode_responses=true",
+        "unix:///run/redis.sock?db=1&protocol=2",
+        "unix:///run/redis.sock?db=one",
+        "redis+cluster://a:1?db=0",
+        "redis+sentinel://a:1/pages?db=1",
+    ],
+)
+def test_parameters_that_only_the_client_library_knows_are_refused(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"redis\.url has parameters") as raised:
+        RedisConfig(url)
+
+    assert HIDDEN not in str(raised.value)
+
+
+def test_the_database_of_a_socket_is_a_parameter() -> None:
+    assert RedisConfig("unix:///run/redis.sock?db=1").scheme == "unix"
+
+
+@pytest.mark.parametrize(
+    "url",
     ["redis://a", "redis://a/", "redis://a/15", "redis+cluster://a:1/0", "redis+sentinel://a:1/pages/2"],
 )
 def test_a_database_is_a_number_or_left_out(url: str) -> None:
