@@ -174,3 +174,17 @@ def test_a_trouble_fires_its_alert_in_time_and_no_other(alert: str, tmp_path: Pa
     expected = {5: set(), trouble.silent_minute: set(), trouble.firing_minute: {alert}}
 
     assert judge({**WELL, **trouble.values}, expected, tmp_path) == ""
+
+
+def test_a_few_faults_in_a_quiet_hour_fire_none(tmp_path: Path) -> None:
+    """Though they are all that came."""
+    quiet = {
+        f"neardup_pages_total{{{ME}}}": "0x9 4x110",
+        f'neardup_outcomes_total{{{ME},outcome="unique"}}': "0x120",
+        f'neardup_outcomes_total{{{ME},outcome="dead_letter"}}': "0x9 4x110",
+        f"neardup_candidates_total{{{ME}}}": "0x9 4x110",
+        f'neardup_rejected_candidates_total{{{ME},reason="stale"}}': "0x9 4x110",
+        f"neardup_bucket_cap_hits_total{{{ME}}}": "0x9 4x110",
+    }
+
+    assert judge({**WELL, **quiet}, {minute: set() for minute in range(0, END_MINUTES, 5)}, tmp_path) == ""
