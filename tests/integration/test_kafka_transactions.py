@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pytest
@@ -201,6 +202,26 @@ async def test_a_paused_broker_costs_the_transaction_and_nothing_else(
             )
 
     assert await stage.read("events") == [b"1", b"2"]
+
+
+async def test_a_topic_that_is_deleted_ends_a_transaction_by_its_name(stage: KafkaStage) -> None:
+    first, _ = stage.partitions
+    async with replace(stage, request_timeout_seconds=2).member() as member:
+        stage.broker.delete_topic(f"{stage.prefix}-events")
+        with pytest.raises(ConfigError, match=f"no topic {stage.prefix}-events.*create it"):
+            await _delivered(member, first)
+
+
+async def _delivered(member: KafkaTransactions, partition: Partition) -> None:
+    """Deliver once nothing is unavailable any more."""
+    async with asyncio.timeout(60):
+        while True:
+            await _opened(member, [partition])
+            with suppress(StreamUnavailable):
+                await member.deliver(
+                    partition, events=[Message(key=b"k", value=b"1")], dead_letters=(), next_offset=1
+                )
+                return
 
 
 async def _opened(member: KafkaTransactions, partitions: Sequence[Partition]) -> Mapping[Partition, int]:

@@ -251,3 +251,18 @@ async def test_a_right_that_is_missing_on_one_node_of_a_cluster_is_named_with_th
                     await require_rights(client, namespace)
         finally:
             admin.execute_command("ACL SETUSER", "default", "+zadd")
+
+
+async def test_sentinels_that_want_a_login_are_named_and_others_are_asked_nevertheless() -> None:
+    with start_redis() as locked, start_redis() as no_sentinel:
+        with redis.Redis.from_url(locked.url) as admin:
+            admin.config_set("requirepass", HIDDEN)
+        addresses = f"127.0.0.1:{no_sentinel.port},127.0.0.1:{locked.port}"
+        with pytest.raises(StoreUnavailable, match="asked without a login") as raised:
+            async with RedisClient(RedisConfig(f"redis+sentinel://{addresses}/pages", retries=0)):
+                pass
+
+    said = str(raised.value)
+    assert f"127.0.0.1:{no_sentinel.port} - network:ConnectionError" in said
+    assert f"127.0.0.1:{locked.port} - auth:AuthenticationError" in said
+    assert "<" not in said

@@ -59,6 +59,11 @@ _NO_MASTER = _unavailable(
     "no_master",
     "the sentinels know no living master of this name: see SENTINEL MASTERS, and the service in redis.url",
 )
+_SENTINELS_WANT_A_LOGIN = _unavailable(
+    "sentinels that want a login",
+    "no_master",
+    "sentinels are asked without a login, and must allow that: see requirepass in sentinel.conf",
+)
 _NOT_REPLICATED = _unavailable(
     "no replica has it",
     "not_replicated",
@@ -146,6 +151,7 @@ FAULTS: Final = (
     _SILENT,
     _NO_CLUSTER,
     _NO_MASTER,
+    _SENTINELS_WANT_A_LOGIN,
     _NOT_REPLICATED,
     _INDEX_LOST,
     *_ANSWERS,
@@ -182,6 +188,7 @@ _CLUSTER_ONLY: Final = (exceptions.AskError, exceptions.ClusterCrossSlotError)
 """What only a node of a cluster answers; MOVED is an AskError too."""
 
 _BY_WORDING: Final = (
+    (re.compile("No master found .*AuthenticationError"), _SENTINELS_WANT_A_LOGIN),
     # The client's words for an error that it does not repeat.
     (re.compile("Cluster mode is not enabled on this node"), _NOT_A_CLUSTER),
     # To a client that greets a server without its password.

@@ -12,7 +12,8 @@ from redis.asyncio.connection import ConnectionPool, parse_url
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool, SentinelManagedConnection
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import InvalidResponse, RedisError, ResponseError
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.stores.redis.config import UNREADABLE_URL, RedisConfig, split_url
@@ -101,6 +102,20 @@ class SerializedSentinel(Sentinel):
         return address
 
 
+class _SentinelClient(Redis):
+    """Asks one sentinel; errors name its address, and one that is none does not keep others unasked."""
+
+    def __repr__(self) -> str:
+        options = self.connection_pool.connection_kwargs
+        return f"{options['host']}:{options['port']}"
+
+    async def sentinel_masters(self) -> Any:
+        try:
+            return await super().sentinel_masters()
+        except (ResponseError, InvalidResponse) as error:
+            raise RedisConnectionError(str(error)) from error
+
+
 class _WatchedPool(SentinelConnectionPool):
     """Closes the connections to the sentinels too."""
 
@@ -120,7 +135,7 @@ def _master(config: RedisConfig) -> Redis:
     asking |= {"socket_timeout": SENTINEL_SECONDS, "socket_connect_timeout": SENTINEL_SECONDS}
     sentinels = SerializedSentinel(
         [
-            Redis.from_pool(
+            _SentinelClient.from_pool(
                 ConnectionPool(host=host, port=port, retry=Retry(ExponentialBackoff(), 0), **asking)
             )
             for host, port in _addresses(config)

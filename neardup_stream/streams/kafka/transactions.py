@@ -18,6 +18,7 @@ from neardup_stream.gather_all import gather_all
 from neardup_stream.message import Message, Partition
 from neardup_stream.streams.kafka.admin import committed_offsets
 from neardup_stream.streams.kafka.config import KafkaConnection
+from neardup_stream.streams.kafka.diagnosis import explain
 from neardup_stream.streams.kafka.errors import kafka_errors
 from neardup_stream.streams.kafka.partitions import name_of, topic_partition_of
 from neardup_stream.streams.kafka.producers import check_sizes, discard_producer, open_producer, send_batches
@@ -113,7 +114,8 @@ class KafkaTransactions:
 
         Raises:
             StreamUnavailable: it is unknown whether it was committed: open the partition to find out.
-            ConfigError: access was denied, or the limit of a topic was lowered; nothing was sent.
+            ConfigError: access was denied, a topic does not exist, or its limit was lowered; nothing was
+                sent.
         """
         event_limit, letter_limit = self._config.events, self._config.dead_letters
         events_topic, letters_topic = event_limit.config.topic, letter_limit.config.topic
@@ -141,6 +143,8 @@ class KafkaTransactions:
             await self._discard(partition, producer)
             if error.reason == "message_size":  # of either topic: the next producer sends smaller batches
                 await gather_all([event_limit.read(), letter_limit.read()])
+            elif error.reason == "timeout":
+                await explain(self._config.connection, [events_topic, letters_topic], "Write")
             raise
         except BaseException:
             await self._discard(partition, producer)
