@@ -18,6 +18,7 @@ def test_a_site_without_topics_is_bad_until_they_are_created(site: Site) -> None
     assert f"there is no topic {site.topics[0]}" in before.stdout.decode()
     assert f"created topic {site.topics[0]}, 3 partitions" in created.stdout.decode()
     assert f"topic {site.topics[0]}, 3 partitions" in after.stdout.decode()
+    assert "max.message.bytes" not in after.stdout.decode()
 
 
 def test_everything_that_is_unavailable_is_named_at_once(site: Site) -> None:
@@ -59,7 +60,17 @@ def test_a_replica_is_bad(namespace: str) -> None:
     ids=["missing", "hidden-settings", "fine", "compacted", "compacted-as-well"],
 )
 def test_an_events_topic_that_may_do_harm_is_warned_about(facts: TopicFacts | None, grade: str) -> None:
-    assert judge_topic("events", facts, "events").grade == grade
+    assert judge_topic("events", facts, "events", 1 << 20).grade == grade
+
+
+@pytest.mark.parametrize(("limit_bytes", "grade"), [((1 << 22) - 1, "warning"), (1 << 22, "good")])
+def test_a_pages_topic_that_takes_less_than_the_largest_page_is_warned_about(
+    limit_bytes: int, grade: str
+) -> None:
+    finding = judge_topic("pages", TopicFacts(4, limit_bytes, "delete"), "pages", 1 << 22)
+
+    assert finding.grade == grade
+    assert ("set max.message.bytes to 4259840" in finding.sentence) == (grade == "warning")
 
 
 @pytest.mark.parametrize(("expected_pages", "grade"), [(64 * 2**16, "good"), (64 * 2**16 + 1024, "warning")])

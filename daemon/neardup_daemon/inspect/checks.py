@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from neardup_daemon.archives import open_archive
 from neardup_daemon.index_schema import schema
@@ -32,6 +32,9 @@ __all__ = [
 ]
 
 TopicRole = Literal["pages", "events", "dead_letters"]
+
+_ENVELOPE_BYTES: Final = 1 << 16
+"""Room for the key and the headers of a record, those of a dead letter included."""
 
 
 async def run_checks(settings: Settings, create_partitions: int | None) -> list[Finding]:
@@ -144,18 +147,25 @@ async def _check_kafka(settings: Settings, create_partitions: int | None) -> Asy
             if facts is None and create_partitions is not None:
                 partitions = 1 if roles[name] == "dead_letters" else create_partitions
                 try:
-                    await create_topic(connection, name, partitions, {"cleanup.policy": "delete"})
+                    await create_topic(connection, name, partitions, _configs(roles[name], settings))
                 except NeardupError as error:
                     yield Finding("bad", f"kafka: {error}")
                     continue
                 yield Finding("good", f"kafka: created topic {name}, {counted(partitions, 'partition')}")
             else:
-                yield judge_topic(name, facts, roles[name])
+                yield judge_topic(name, facts, roles[name], settings.limits.max_page_bytes)
     except NeardupError as error:
         yield Finding("bad", f"kafka: {error}")
 
 
-def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole) -> Finding:
+def _configs(role: TopicRole, settings: Settings) -> dict[str, str]:
+    """Return what a new topic is set to: the largest page fits into the two that hold pages."""
+    largest_bytes = settings.limits.max_page_bytes + _ENVELOPE_BYTES
+    sizes = {} if role == "events" else {"max.message.bytes": str(largest_bytes)}
+    return {"cleanup.policy": "delete", **sizes}
+
+
+def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole, max_page_bytes: int) -> Finding:
     """Return whether a topic is there, and fit for its purpose."""
     if facts is None:
         return Finding("bad", f"kafka: there is no topic {name}; create it, or run check --create-topics")
@@ -164,6 +174,13 @@ def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole) -> Finding
             "warning",
             f"kafka: how large a message topic {name} takes is hidden from this user; "
             "grant it DescribeConfigs on the topic",
+        )
+    if role == "pages" and (facts.max_message_bytes or max_page_bytes) < max_page_bytes:
+        return Finding(
+            "warning",
+            f"kafka: topic {name} takes messages of {facts.max_message_bytes} bytes, and"
+            f" limits.max_page_bytes is {max_page_bytes}: the broker refuses larger pages; set max.message.bytes to"
+            f" {max_page_bytes + _ENVELOPE_BYTES}",
         )
     if role == "events" and "compact" in (facts.cleanup_policy or ""):
         return Finding(
