@@ -51,7 +51,7 @@ def read_settings_file(path: Path) -> tuple[Mapping[str, Any], str]:
     if len(content) > MAX_FILE_BYTES:
         raise ConfigError(f"the settings file {path} has more than {MAX_FILE_BYTES:,} bytes")
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")  # some editors begin with a mark of the encoding
         _require_short_keys(path, text)
         return tomllib.loads(text), text
     except UnicodeDecodeError as error:

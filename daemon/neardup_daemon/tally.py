@@ -53,9 +53,9 @@ def dead_letter_complaint(dead: int, judged: int, files: Sequence[str] = ()) -> 
     columns = "".join(map(_columns_of, files))
     presets = "|".join(name for name in PRESETS if name != "none")
     return (
-        f"{dead:,} of {judged:,} records are dead letters: see docs/pages.md for what a page is; read what a"
-        f" crawler wrote with --set page.preset={presets}, or map its own names of fields with [page.fields]"
-        f"{columns}"
+        f"{dead:,} of {judged:,} records are dead letters: see docs/pages.md for what a page is, in"
+        f" JSON Lines one line of JSON in UTF-8; read what a crawler wrote with --set page.preset={presets},"
+        f" or map its own names of fields with [page.fields]{columns}"
     )
 
 

@@ -179,8 +179,8 @@ def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole, max_page_b
         return Finding(
             "warning",
             f"kafka: topic {name} takes messages of {facts.max_message_bytes} bytes, and"
-            f" limits.max_page_bytes is {max_page_bytes}: the broker refuses larger pages; set max.message.bytes to"
-            f" {max_page_bytes + _ENVELOPE_BYTES}",
+            f" limits.max_page_bytes is {max_page_bytes}: the broker refuses larger pages; set"
+            f" max.message.bytes to {max_page_bytes + _ENVELOPE_BYTES}",
         )
     if role == "events" and "compact" in (facts.cleanup_policy or ""):
         return Finding(

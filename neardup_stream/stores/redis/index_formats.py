@@ -129,4 +129,7 @@ def differences_of(stored: Fields, ours: Fields) -> Iterator[str]:
     """Yield each setting that differs, with both values."""
     for field in sorted({*stored, *ours}):
         if stored.get(field) != ours.get(field):
-            yield f"{field} is {stored.get(field)!r} there and {ours.get(field)!r} here"
+            there, here = (
+                "not set" if each.get(field) is None else repr(each[field]) for each in (stored, ours)
+            )
+            yield f"{field} is {there} there and {here} here"

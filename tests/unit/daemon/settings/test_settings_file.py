@@ -68,6 +68,13 @@ def test_dots_in_a_value_or_a_comment_are_no_parts_of_a_key(value: str, tmp_path
     assert "log.level" in refusal(config=file)
 
 
+def test_a_settings_file_may_begin_with_the_mark_that_editors_write(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("[http]\nport = 9000\n", encoding="utf-8-sig")
+
+    assert Settings.load(file).http.port == 9000
+
+
 def test_a_settings_file_holds_the_largest_size_and_no_byte_more(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_bytes(b"#" * MAX_FILE_BYTES)
