@@ -36,7 +36,7 @@ from neardup_stream.stores.redis.keys import ClusterKeys
 from neardup_stream.stores.redis.namespace import Namespace, enter_index, open_namespace
 from neardup_stream.stores.redis.records import RedisRecords
 from neardup_stream.stores.redis.rights import require_rights
-from neardup_stream.stores.redis.servers import inspect_servers
+from neardup_stream.stores.redis.servers import prepare_servers
 from neardup_stream.stores.redis.sweep_rounds import RedisSweepRounds
 from neardup_stream.stores.redis.usage import RedisUsage
 from neardup_stream.stores.sweep_rounds import SweepRounds
@@ -94,7 +94,7 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
     async with AsyncExitStack() as stack:
         client = await retries.retry(lambda: stack.enter_async_context(RedisClient(config)))
         await retries.retry(partial(require_rights, client, settings.redis.namespace))
-        facts = await retries.retry(partial(inspect_servers, client))
+        facts = await retries.retry(partial(prepare_servers, client))
         for seconds in facts.clock_seconds:
             require_same_time(seconds)
         clock = StoreClock(next(iter(facts.clock_seconds), None))

@@ -42,7 +42,7 @@ from neardup_stream.stores.redis.namespace import (
     install,
 )
 from neardup_stream.stores.redis.rights import require_rights
-from neardup_stream.stores.redis.servers import inspect_servers
+from neardup_stream.stores.redis.servers import prepare_servers
 from neardup_stream.streams.kafka.admin import (
     commit_for_group,
     committed_offsets,
@@ -117,7 +117,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(RedisClient(settings.redis.config()))
         await require_rights(client, name)
-        await inspect_servers(client)
+        await prepare_servers(client)
         agreed = policy(settings)
         await check_policy(client, name, agreed)
         namespace = await found_successor(client, name, schema(settings), published.fold.index)

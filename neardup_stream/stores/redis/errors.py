@@ -47,7 +47,7 @@ _SILENT = _unavailable(
     "no answer in time",
     "timeout",
     "it is overloaded or hangs, or the network swallows what is sent: see its load and SLOWLOG; if it is only"
-    " slow, raise redis.socket_timeout_seconds",
+    " slow, raise redis.socket_timeout_seconds; behind rediss:// it must have TLS",
 )
 _NO_CLUSTER = _unavailable(
     "no cluster",

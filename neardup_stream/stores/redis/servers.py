@@ -8,7 +8,7 @@ from typing import Any
 from neardup_stream.errors import ConfigError
 from neardup_stream.stores.redis.client import RedisClient
 
-__all__ = ["MIN_VERSION", "PACKING_LIMITS", "ServerFacts", "inspect_servers"]
+__all__ = ["MIN_VERSION", "PACKING_LIMITS", "ServerFacts", "inspect_servers", "prepare_servers"]
 
 _logger = logging.getLogger(__name__)
 
@@ -54,12 +54,18 @@ async def inspect_servers(client: RedisClient) -> ServerFacts:
         _check_version(info)
         _check_policy(info)
     warnings = await _raise_limits(client)
-    for warning in warnings:
-        _logger.warning("redis_packing_limit", extra={"fields": {"remedy": warning}})
     microseconds = [int(info["server_time_usec"]) for info in infos if "server_time_usec" in info]
     clocks = tuple(each / 1e6 for each in microseconds)
     is_replica = not client.is_cluster and infos[0].get("role") == "slave"
     return ServerFacts(_name(infos[0]), tuple(warnings), any(map(_is_full, infos)), is_replica, clocks)
+
+
+async def prepare_servers(client: RedisClient) -> ServerFacts:
+    """Do the same, and log the warnings."""
+    facts = await inspect_servers(client)
+    for warning in facts.warnings:
+        _logger.warning("redis_packing_limit", extra={"fields": {"remedy": warning}})
+    return facts
 
 
 def _name(info: Mapping[str, Any]) -> str:
@@ -96,7 +102,10 @@ async def _raise_limits(client: RedisClient) -> list[str]:
         try:
             await _raise_limit(client, name, wanted)
         except ConfigError:
-            refused.append(f"set {name} to {wanted} or more: CONFIG is not allowed to this user")
+            refused.append(
+                f"see that {name} is {wanted} or more, as in deploy/redis.conf: CONFIG is not allowed to this"
+                " user"
+            )
     return refused
 
 
