@@ -184,6 +184,12 @@ _BY_CLASS: Final[tuple[tuple[type[Exception], Fault], ...]] = (
 )
 """The first class that fits determines the fault of an error whose message does not."""
 
+_SCRIPT_PLACE: Final = re.compile(
+    r"^Error running script \(call to f_[0-9a-f]+\): @user_script:\d+: -?"
+    r"|\s*script: [0-9a-f]+, on @user_script:\d+"
+)
+"""Which script met an error, by a hash: another text for each, where only the error is of interest."""
+
 _CLUSTER_ONLY: Final = (exceptions.AskError, exceptions.ClusterCrossSlotError)
 """What only a node of a cluster answers; MOVED is an AskError too."""
 
@@ -270,7 +276,8 @@ def redis_errors(*, is_cluster: bool = False) -> Iterator[None]:
     except exceptions.DataError:
         raise  # a bug of ours: what we send is no command
     except (exceptions.RedisError, exceptions.RedisClusterException, OSError) as error:
-        raise _error(fault_of(error, is_cluster=is_cluster), _words(_origin(error))) from error
+        words = _SCRIPT_PLACE.sub("", _words(_origin(error)))
+        raise _error(fault_of(error, is_cluster=is_cluster), words) from error
 
 
 def _origin(error: Exception) -> Exception:

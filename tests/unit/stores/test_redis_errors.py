@@ -81,6 +81,22 @@ def test_an_error_inside_a_script_is_known_by_its_first_word(words: str) -> None
     assert fault_of(exceptions.ResponseError(words)).reason == "out_of_memory"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "OOM command not allowed. script: 5a, on @user_script:1.",
+        "Error running script (call to f_5a): @user_script:1: -OOM command not allowed.",
+    ],
+    ids=["Redis 7", "Redis 6"],
+)
+def test_which_script_met_an_error_is_left_out(words: str) -> None:
+    """A daemon whose memory is full would otherwise change its state with every script that says so."""
+    with pytest.raises(StoreUnavailable, match=r"^Redis: OOM command not allowed") as raised, redis_errors():
+        raise exceptions.ResponseError(words)
+
+    assert "script" not in str(raised.value)
+
+
 def test_a_master_that_is_demoted_while_it_waits_for_a_replica_is_waited_for() -> None:
     error = exceptions.ResponseError(
         "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
