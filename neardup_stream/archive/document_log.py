@@ -171,15 +171,42 @@ class DocumentLog:
             else:
                 high = middle
         # Pages with ids of their own may stand under the same URL, in this block or in those before it.
-        for number in range(low - 1, -1, -1):
-            pages = self._block(number)
-            for place, page in enumerate(pages):
-                if page.id == page_id:
-                    return number * BLOCK_PAGES + place
-            # A block that a rewrite left without pages may state the first key of the block before it.
-            if self._blocks.first_key(number) < wanted and any(page.id for page in pages):
+        number = low - 1
+        while number >= 0:
+            if (row := self._row_in(number, page_id)) is not None:
+                return row
+            first_key = self._blocks.first_key(number)
+            if self._is_emptied(number):
+                number = self._first_block_from(first_key, number)
+                # Earlier releases gave an emptied block the first key of the block before it.
+                at = number
+                while not self._is_emptied(at):  # ends at the emptied block
+                    if (row := self._row_in(at, page_id)) is not None:
+                        return row
+                    at += 1
+            if first_key < wanted:
                 break
+            number -= 1
         return None
+
+    def _row_in(self, number: int, page_id: str) -> int | None:
+        places = (place for place, page in enumerate(self._block(number)) if page.id == page_id)
+        return next((number * BLOCK_PAGES + place for place in places), None)
+
+    def _is_emptied(self, number: int) -> bool:
+        """Return whether a rewrite has left no page of a block."""
+        return not any(page.id or page.url for page in self._block(number))
+
+    def _first_block_from(self, key: bytes, high: int) -> int:
+        """Return the first block whose first key is this one, given any block of which that is so."""
+        low = 0
+        while low < high:
+            middle = (low + high) // 2
+            if self._blocks.first_key(middle) < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
 
 class _LogBlocks:

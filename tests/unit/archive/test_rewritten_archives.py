@@ -11,6 +11,7 @@ from neardup_daemon.repair.archive_forgetting import forget_in_archive, rewrite_
 
 from neardup_stream.archive.document_log import DocumentLog, LogWriter
 from neardup_stream.archive.frozen import FrozenIndex
+from neardup_stream.archive.layout import PAGE_BYTES
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, LoggedPage, log_key
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.reading import ArchiveFile
@@ -18,6 +19,7 @@ from neardup_stream.archive.writing import ArchiveWriter
 from tests.archives import build_archive, frozen_page
 
 PAGE_COUNT = 3 * BLOCK_PAGES
+EMPTIED_BLOCKS = 2000
 
 
 @pytest.fixture
@@ -83,22 +85,31 @@ def test_every_page_is_found_beside_blocks_of_which_none_stays(
     assert sorted(archive.log.find(urls)) == sorted(living)
 
 
-def test_pages_are_found_before_a_block_without_pages_that_states_a_key_of_theirs(tmp_path: Path) -> None:
-    """As earlier releases wrote it: the first key of the block before it."""
-    path = tmp_path / "former.nda"
-    pages = [frozen_page(number).logged for number in range(BLOCK_PAGES)]
-    pages.sort(key=log_key)
+@pytest.mark.parametrize("is_former", [False, True], ids=["last key", "first key, as earlier releases"])
+def test_a_page_before_many_emptied_blocks_is_found_without_reading_them(
+    tmp_path: Path, *, is_former: bool
+) -> None:
+    path = tmp_path / "emptied.nda"
+    pages = sorted((frozen_page(number).logged for number in range(BLOCK_PAGES)), key=log_key)
     keys = [log_key(page) for page in pages]
     removed = LoggedPage("", "", 0)
     with ArchiveWriter(path) as writer, LogWriter(tmp_path) as log:
         log.add(pages, keys, keys[0])
-        log.add([removed] * BLOCK_PAGES, [b""] * BLOCK_PAGES, keys[0])
+        for _ in range(EMPTIED_BLOCKS):
+            log.add([removed] * BLOCK_PAGES, [b""] * BLOCK_PAGES, keys[0] if is_former else keys[-1])
         log.write(writer)
-        writer.finish(2 * BLOCK_PAGES, 0, 0, {})
+        writer.finish((1 + EMPTIED_BLOCKS) * BLOCK_PAGES, 0, 0, {})
+    file = ArchiveFile(path)
+    document_log = DocumentLog(file)
+    frames = file.require("log.frames")
 
-    found = DocumentLog(ArchiveFile(path)).find([page.id for page in pages])
+    found = document_log.find([page.id for page in pages])
+    absent = document_log.find(["https://zzz.example/"])
 
     assert list(found.values()) == list(range(BLOCK_PAGES))
+    assert absent == {}
+    read = file.seen[frames.offset // PAGE_BYTES : (frames.offset + frames.size_bytes) // PAGE_BYTES]
+    assert read.sum() <= read.size / 2
 
 
 def test_the_pages_that_were_left_out_before_are_counted_again(tmp_path: Path, urls: list[str]) -> None:
