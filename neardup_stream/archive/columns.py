@@ -13,14 +13,15 @@ from neardup_stream.archive.reading import ArchiveFile
 from neardup_stream.archive.spills import SpilledColumn
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import bits_for, pack
-from neardup_stream.errors import CorruptData
 
 __all__ = ["WHOLE_ROWS", "ColumnsWriter", "whole_sizes"]
 
 WHOLE_ROWS: Final = 64
 """Rows to an entry of `whole.starts`."""
 
-_SIZE_BITS: Final = (8, 16)
+_WIDE_SIZES: Final = "whole.sizes16"
+"""In place of `whole.sizes`, under another name: what knows only the other refuses the archive."""
+
 _BYTE_LIMIT: Final = 255
 _COUNTS: Final = ("shingles", "whole.count")
 _NAMES: Final = ("simhash", "text", "scope", *_COUNTS, "sketch", "whole", "whole.sizes", "whole.starts")
@@ -103,10 +104,12 @@ class ColumnsWriter:
         writer.add(name, chunks, self._count, width)
 
     def _write_sizes(self, writer: ArchiveWriter) -> None:
-        item = np.dtype("<u1" if self._largest["whole.sizes"] <= _BYTE_LIMIT else "<u2")
         chunks = self._columns["whole.sizes"].chunks()
-        narrowed = (np.frombuffer(chunk, "<u2").astype(item).tobytes() for chunk in chunks)
-        writer.add("whole.sizes", narrowed, self._count, 8 * item.itemsize)
+        if self._largest["whole.sizes"] > _BYTE_LIMIT:
+            writer.add(_WIDE_SIZES, chunks, self._count, 16)
+        else:
+            narrowed = (np.frombuffer(chunk, "<u2").astype("<u1").tobytes() for chunk in chunks)
+            writer.add("whole.sizes", narrowed, self._count, 8)
 
 
 def whole_sizes(file: ArchiveFile, start: int, end: int) -> NDArray[np.int64]:
@@ -115,10 +118,8 @@ def whole_sizes(file: ArchiveFile, start: int, end: int) -> NDArray[np.int64]:
     Raises:
         CorruptData: a page of the file is damaged, or there are no such rows.
     """
-    section = file.require("whole.sizes")
-    if section.item_bits not in _SIZE_BITS:
-        raise CorruptData(f"{file.path}: sizes of {section.item_bits} bits, expected 8 or 16")
-    item_bytes = section.item_bits // 8
+    is_wide = _WIDE_SIZES in file.sections
+    section, item_bytes = file.require(_WIDE_SIZES if is_wide else "whole.sizes"), 1 + is_wide
     items = file.bytes_of(section, start * item_bytes, end * item_bytes)
     return items.view(f"<u{item_bytes}").astype(np.int64)
 

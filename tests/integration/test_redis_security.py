@@ -20,7 +20,14 @@ from neardup_stream.stores.redis.rights import REPLICA_RIGHTS, RIGHTS, require_r
 from neardup_stream.stores.redis.tables import remove_tables
 from tests.servers.certificates import Authority
 from tests.servers.process import free_ports, wait_until
-from tests.servers.redis import RedisCluster, RedisServer, find_redis, find_valkey, start_redis
+from tests.servers.redis import (
+    RedisCluster,
+    RedisServer,
+    find_redis,
+    find_valkey,
+    start_redis,
+    start_watched_redis,
+)
 from tests.servers.secure import SecureRedis, deployed_redis_rules, start_secure_redis
 
 HIDDEN = "of-redis-4711"
@@ -253,16 +260,33 @@ async def test_a_right_that_is_missing_on_one_node_of_a_cluster_is_named_with_th
             admin.execute_command("ACL SETUSER", "default", "+zadd")
 
 
-async def test_sentinels_that_want_a_login_are_named_and_others_are_asked_nevertheless() -> None:
-    with start_redis() as locked, start_redis() as no_sentinel:
+async def test_sentinels_that_want_a_login_are_named() -> None:
+    (nowhere,) = free_ports(1)
+    with start_redis() as locked:
         with redis.Redis.from_url(locked.url) as admin:
             admin.config_set("requirepass", HIDDEN)
-        addresses = f"127.0.0.1:{no_sentinel.port},127.0.0.1:{locked.port}"
+        addresses = f"127.0.0.1:{nowhere},127.0.0.1:{locked.port}"
         with pytest.raises(StoreUnavailable, match="asked without a login") as raised:
             async with RedisClient(RedisConfig(f"redis+sentinel://{addresses}/pages", retries=0)):
                 pass
 
     said = str(raised.value)
-    assert f"127.0.0.1:{no_sentinel.port} - network:ConnectionError" in said
+    assert f"127.0.0.1:{nowhere} - network:ConnectionError" in said
     assert f"127.0.0.1:{locked.port} - auth:AuthenticationError" in said
     assert "<" not in said
+
+
+async def test_what_is_no_sentinel_is_refused_once_the_others_were_asked() -> None:
+    (nowhere,) = free_ports(1)
+    with start_redis() as server:
+        addresses = f"127.0.0.1:{server.port},127.0.0.1:{nowhere}"
+        with pytest.raises(ConfigError, match="unknown command 'SENTINEL'"):
+            async with RedisClient(RedisConfig(f"redis+sentinel://{addresses}/pages", retries=0)):
+                pass
+
+
+async def test_a_server_that_is_no_sentinel_keeps_no_sentinel_unasked() -> None:
+    with start_redis() as server, start_watched_redis() as watched:
+        url = watched.url.replace("://", f"://127.0.0.1:{server.port},")
+        async with RedisClient(RedisConfig(url)) as client:
+            assert await client.execute("PING")

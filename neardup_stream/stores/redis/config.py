@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+from urllib.parse import parse_qsl
 
 from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError
@@ -32,7 +33,14 @@ class UrlParts(NamedTuple):
 
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f]")
 _ADDRESS = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(:[0-9]{0,5})?")
-_DATABASE_PARAMETER = re.compile(r"db=\d{1,9}")
+_PARAMETERS = frozenset(
+    {
+        *("db", "client_name", "health_check_interval", "max_connections", "protocol"),
+        *("retry_on_timeout", "socket_connect_timeout", "socket_keepalive", "socket_timeout"),
+    }
+)
+"""Of the client of one server; others would change what it answers, or are none."""
+
 _DATABASE = re.compile(r"/?[0-9]{0,5}/?")
 _URL = re.compile(r"[^:/?#]*://([^/?#]*)([^?#]*)\??([^#]*)")
 
@@ -124,11 +132,11 @@ class RedisConfig:
         self._check_database(parts)
         if "ssl_" in parts.query:
             raise ConfigError("redis.url has ssl_… parameters: use redis.tls_ca_file and its neighbors")
-        is_alone = not (self.is_cluster or self.is_watched)
-        if parts.query and not (is_alone and _DATABASE_PARAMETER.fullmatch(parts.query)):
+        names = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+        if names - (frozenset() if self.is_cluster or self.is_watched else _PARAMETERS):
             raise ConfigError(
-                "redis.url has parameters, of which only db counts, for one server: the others are settings"
-                " of [redis]"
+                "redis.url has parameters that do not count there: only one server has any,"
+                f" {', '.join(sorted(_PARAMETERS))}"
             )
         if self.tls is not None and not self.has_tls:
             raise ConfigError(f"redis.tls_… files are set for {self.scheme}://, which has no TLS: use rediss")

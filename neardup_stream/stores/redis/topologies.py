@@ -10,7 +10,12 @@ from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import ConnectionPool, parse_url
 from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool, SentinelManagedConnection
+from redis.asyncio.sentinel import (
+    MasterNotFoundError,
+    Sentinel,
+    SentinelConnectionPool,
+    SentinelManagedConnection,
+)
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import InvalidResponse, RedisError, ResponseError
@@ -93,17 +98,37 @@ class SerializedSentinel(Sentinel):
     def __init__(self, sentinels: Sequence[Any]) -> None:
         super().__init__(())  # type: ignore[no-untyped-call] # it has no annotations
         self.sentinels = list(sentinels)
+        self._clients: tuple[Any, ...] = tuple(sentinels)  # the list is reordered, and typed otherwise
         self._asking = asyncio.Lock()
 
     async def discover_master(self, service_name: str) -> tuple[str, int]:
-        """Address of the master; raises the client's MasterNotFoundError."""
+        """Address of the master.
+
+        Raises:
+            RedisError: none names it: what one answers that refuses the question, or the client's
+                MasterNotFoundError.
+        """
         async with self._asking:
-            address: tuple[str, int] = await super().discover_master(service_name)
+            for each in self._clients:
+                each.refusal = None
+            try:
+                address: tuple[str, int] = await super().discover_master(service_name)
+            except MasterNotFoundError:
+                for each in self._clients:
+                    if each.refusal is not None:
+                        raise each.refusal from None
+                raise
         return address
 
 
 class _SentinelClient(Redis):
-    """Asks one sentinel; errors name its address, and one that is none does not keep others unasked."""
+    """Asks one sentinel; errors name its address, and one that refuses does not keep others unasked.
+
+    Attributes:
+        refusal: its last answer, where it does not take the question.
+    """
+
+    refusal: RedisError | None = None
 
     def __repr__(self) -> str:
         options = self.connection_pool.connection_kwargs
@@ -113,6 +138,7 @@ class _SentinelClient(Redis):
         try:
             return await super().sentinel_masters()
         except (ResponseError, InvalidResponse) as error:
+            self.refusal = error
             raise RedisConnectionError(str(error)) from error
 
 

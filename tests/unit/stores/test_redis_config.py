@@ -72,21 +72,29 @@ def test_a_database_that_no_client_would_use_is_refused_without_being_quoted(url
     [
         f"redis://cache/0?pass={HIDDEN}",
         "redis://cache/0?decode_responses=true",
-        "unix:///run/redis.sock?db=1&protocol=2",
-        "unix:///run/redis.sock?db=one",
+        f"unix:///run/redis.sock?db=1&{HIDDEN}",
         "redis+cluster://a:1?db=0",
         "redis+sentinel://a:1/pages?db=1",
     ],
 )
-def test_parameters_that_only_the_client_library_knows_are_refused(url: str) -> None:
+def test_parameters_that_the_client_does_not_take_are_refused_without_being_quoted(url: str) -> None:
     with pytest.raises(ConfigError, match=r"redis\.url has parameters") as raised:
         RedisConfig(url)
 
     assert HIDDEN not in str(raised.value)
 
 
-def test_the_database_of_a_socket_is_a_parameter() -> None:
-    assert RedisConfig("unix:///run/redis.sock?db=1").scheme == "unix"
+@pytest.mark.parametrize(
+    ("url", "option", "value"),
+    [
+        ("unix:///run/redis.sock?db=1&health_check_interval=30", "db", 1),
+        ("unix:///run/redis.sock?db=1&health_check_interval=30", "health_check_interval", 30),
+        ("redis://cache/0?socket_timeout=3&client_name=crawl", "socket_timeout", 3),
+        ("redis://cache/0?socket_timeout=3&client_name=crawl", "client_name", "crawl"),
+    ],
+)
+def test_parameters_of_one_server_reach_its_client(url: str, option: str, value: object) -> None:
+    assert connect(RedisConfig(url)).connection_pool.connection_kwargs[option] == value
 
 
 @pytest.mark.parametrize(
