@@ -163,9 +163,9 @@ class KafkaPipeline:
         )
         if not client or not self._topic:
             raise NotConfigured("set NEARDUP_KAFKA to settings of confluent-kafka, and NEARDUP_PAGES_TOPIC")
-        from confluent_kafka import KafkaException, Producer  # noqa: PLC0415 - the other pipeline does without
+        from confluent_kafka import KafkaError, KafkaException, Producer  # noqa: PLC0415 - the other pipeline does without
 
-        self._refusal = KafkaException
+        self._failure, self._too_large = KafkaException, KafkaError.MSG_SIZE_TOO_LARGE
         self._producer = Producer({**_CLIENT, **client})
 
     @classmethod
@@ -190,7 +190,9 @@ class KafkaPipeline:
                 break
             except BufferError:  # the queue of the client is full
                 await asyncio.to_thread(self._producer.poll, _POLL_SECONDS)
-            except self._refusal as error:  # the page is too large for the client
+            except self._failure as error:
+                if error.args[0].code() != self._too_large:
+                    raise
                 self._note(error, None)
                 break
         self._producer.poll(0)

@@ -188,3 +188,14 @@ def test_a_few_faults_in_a_quiet_hour_fire_none(tmp_path: Path) -> None:
     }
 
     assert judge({**WELL, **quiet}, {minute: set() for minute in range(0, END_MINUTES, 5)}, tmp_path) == ""
+
+
+def test_a_slow_topic_of_which_nothing_can_be_read_fires_its_alert(tmp_path: Path) -> None:
+    slow = {
+        f'neardup_outcomes_total{{{ME},outcome="unique"}}': "0x120",
+        f'neardup_outcomes_total{{{ME},outcome="dead_letter"}}': " ".join(
+            str(minute // 4) for minute in range(END_MINUTES + 1)
+        ),
+    }
+
+    assert judge({**WELL, **slow}, {20: set(), 60: {"NeardupInputUnreadable"}}, tmp_path) == ""

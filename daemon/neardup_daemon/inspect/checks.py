@@ -175,12 +175,13 @@ def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole, max_page_b
             f"kafka: how large a message topic {name} takes is hidden from this user; "
             "grant it DescribeConfigs on the topic",
         )
-    if role == "pages" and (facts.max_message_bytes or max_page_bytes) < max_page_bytes:
+    largest_bytes = max_page_bytes + _ENVELOPE_BYTES
+    if role == "pages" and (facts.max_message_bytes or largest_bytes) < largest_bytes:
         return Finding(
             "warning",
             f"kafka: topic {name} takes messages of {facts.max_message_bytes} bytes, and"
             f" limits.max_page_bytes is {max_page_bytes}: the broker refuses larger pages; set"
-            f" max.message.bytes to {max_page_bytes + _ENVELOPE_BYTES}",
+            f" max.message.bytes to {largest_bytes}",
         )
     if role == "events" and "compact" in (facts.cleanup_policy or ""):
         return Finding(

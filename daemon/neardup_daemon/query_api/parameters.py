@@ -48,8 +48,8 @@ def _with_an_example(refused: Refused, of: type[msgspec.Struct]) -> Refused:
     named = {field.name: msgspec.inspect.type_info(field.type) for field in msgspec.structs.fields(of)}
     info = named[fault.field]
     schema = info.extra_json_schema if isinstance(info, msgspec.inspect.Metadata) else None
-    (example,) = (schema or {})["examples"]
-    return refused_field(fault.field, f"is not of the form of {example}")
+    examples = (schema or {}).get("examples")
+    return refused_field(fault.field, f"is not of the form of {examples[0]}") if examples else refused
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -91,17 +91,20 @@ class RedisClient:
 
     async def on_every_node(self, *command: str) -> list[Any]:
         """Run one command on every node, primaries and replicas; return one answer each."""
-        return list((await self.by_node(*command)).values())
+        if not self.is_cluster:
+            return [await self.execute(*command)]
+        async with self._supervisor.client() as client:
+            return [await client.execute_command(*command, target_nodes=node) for node in client.get_nodes()]
 
-    async def by_node(self, *command: str) -> Mapping[str, Any]:
-        """Run one command on every node, primaries and replicas; return the answers by `host:port`.
+    async def by_master(self, *command: str) -> Mapping[str, Any]:
+        """Run one command on every master; return the answers by `host:port`.
 
         The name of a server alone is empty.
         """
         if not self.is_cluster:
             return {"": await self.execute(*command)}
         async with self._supervisor.client() as client:
-            nodes = client.get_nodes()
+            nodes = client.get_primaries()
             return {node.name: await client.execute_command(*command, target_nodes=node) for node in nodes}
 
     async def key_count(self) -> int:

@@ -31,14 +31,14 @@ async def require_rights(client: RedisClient, namespace: str) -> None:
     """Return if our user may do all that we do.
 
     Raises:
-        ConfigError: it may not; the message names every right that is missing, and the node of a cluster,
+        ConfigError: it may not; the message names every right that is missing, and the master of a cluster,
             each of which has users of its own.
         StoreUnavailable: the server does not answer now.
 
-    Cost: one script call a node.
+    Cost: one script call a master; replicas may be loading.
     """
     rights = RIGHTS if client.config.durability == "master" else (*RIGHTS, *REPLICA_RIGHTS)
-    answers = await client.by_node("EVAL", _MISSING.text, "0", meta_key(namespace), *rights)
+    answers = await client.by_master("EVAL", _MISSING.text, "0", meta_key(namespace), *rights)
     for node, missing in answers.items():
         if missing:
             commands = " ".join(f"+{command.decode()}" for command in missing)

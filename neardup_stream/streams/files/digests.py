@@ -142,8 +142,10 @@ class _EarlyDigest:
 
     def go_on(self) -> None:
         self._is_left.clear()
-        self._thread = Thread(target=self._compute, name="digest")
-        self._thread.start()
+        thread = Thread(target=self._compute, name="digest")
+        with suppress(RuntimeError):  # no thread can be started: it is digested when it is read
+            thread.start()
+            self._thread = thread
 
     def pause(self) -> None:
         self._is_left.set()
