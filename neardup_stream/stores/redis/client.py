@@ -113,11 +113,7 @@ class RedisClient:
         Raises:
             ConfigError: the user may not ask (`dbsize`).
         """
-        if not self.is_cluster:
-            return int(await self.execute("DBSIZE"))
-        async with self._supervisor.client() as client:
-            nodes = client.get_primaries()
-            return sum([int(await client.execute_command("DBSIZE", target_nodes=node)) for node in nodes])
+        return sum(map(int, (await self.by_master("DBSIZE")).values()))
 
     async def delete_matching(self, pattern: str, kept_prefixes: Sequence[str] = ()) -> int:
         """Remove the keys that match a pattern, but for those that begin with one of some prefixes.
