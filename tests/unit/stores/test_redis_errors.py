@@ -69,7 +69,7 @@ def test_what_will_not_pass_ends_the_process_in_its_way(
         raise error
 
 
-@pytest.mark.parametrize(
+full_in_a_script = pytest.mark.parametrize(
     "words",
     [
         "OOM command not allowed when used memory > 'maxmemory'. script: 5a, on @user_script:1.",
@@ -77,18 +77,14 @@ def test_what_will_not_pass_ends_the_process_in_its_way(
     ],
     ids=["Redis 7", "Redis 6"],
 )
+
+
+@full_in_a_script
 def test_an_error_inside_a_script_is_known_by_its_first_word(words: str) -> None:
     assert fault_of(exceptions.ResponseError(words)).reason == "out_of_memory"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "OOM command not allowed. script: 5a, on @user_script:1.",
-        "Error running script (call to f_5a): @user_script:1: -OOM command not allowed.",
-    ],
-    ids=["Redis 7", "Redis 6"],
-)
+@full_in_a_script
 def test_which_script_met_an_error_is_left_out(words: str) -> None:
     """A daemon whose memory is full would otherwise change its state with every script that says so."""
     with pytest.raises(StoreUnavailable, match=r"^Redis: OOM command not allowed") as raised, redis_errors():
