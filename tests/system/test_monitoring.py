@@ -2,7 +2,8 @@
 
 Eleven groups of daemons run at once, by rules with shorter minutes. After a while in which nothing
 may fire, each group but one meets its faults; each then fires its own alerts and no other. Two groups meet
-theirs at once, because their alerts take longest. A second Prometheus has no daemon to scrape.
+theirs at once, because their alerts take longest; one meets them in turns, because a daemon that is paused
+or rebalances finishes little. A second Prometheus has no daemon to scrape.
 """
 
 import re
@@ -10,10 +11,10 @@ import signal
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from tests.watched.faults import (
     join_and_leave,
     lose_everything,
     lose_records,
-    pause_often,
+    pause,
     restart_often,
     run_out_of_files,
 )
@@ -85,6 +86,16 @@ group has partitions that no daemon reads."""
 OVERLOAD = {"NeardupEventLoopBlocked", "NeardupDown"}
 """Fire, and rightly, where this machine has no processor time for a daemon, or for its start."""
 
+WEAR: Sequence[tuple[Callable[[Group, threading.Event], None], set[str]]] = (
+    (lose_records, {"NeardupStaleCandidates", "NeardupDeadLetters"}),
+    (join_and_leave, {"NeardupRebalancing"}),
+    (pause, {"NeardupEventLoopBlocked"}),
+)
+"""What wears a daemon out, besides records that cannot be read, and what fires."""
+
+Fired = defaultdict[str, set[str]]
+"""Alerts by job."""
+
 
 def faster(rules: str) -> str:
     """Return the rules with `MINUTE_MS` for each minute."""
@@ -104,12 +115,14 @@ class Watched:
         idle: another one, which has nothing to scrape.
         before: alerts by job that fired before the faults.
         after: those that fired since.
+        groups: of daemons, by job.
     """
 
     prometheus: Prometheus
     idle: Prometheus
-    before: Mapping[str, set[str]]
-    after: Mapping[str, set[str]]
+    before: Fired
+    after: Fired
+    groups: Mapping[str, Group] = field(repr=False)
 
 
 @pytest.fixture(scope="module")
@@ -132,10 +145,12 @@ def watched(kafka_broker: KafkaBroker) -> Iterator[Watched]:
         groups["neardup-slow"].portion = old_and_skewed
         groups["neardup-oversized"].portion = oversized
         stack.enter_context(feeding(kafka_broker, list(groups.values())))
-        before = collect(prometheus, QUIET_SECONDS, lambda _fired: False)
-        with breaking(groups, stack):
-            after = collect(prometheus, FAULT_SECONDS, has_all, {job: before[job] for job in EARLY})
-        yield Watched(prometheus, idle, before, after)
+        before: Fired = defaultdict(set)
+        collect(prometheus, QUIET_SECONDS, lambda _fired: False, before)
+        after = defaultdict(set, {job: before[job] for job in EARLY})
+        with breaking(groups, stack, after["neardup-worn"]):
+            collect(prometheus, FAULT_SECONDS, has_all, after)
+        yield Watched(prometheus, idle, before, after, groups)
         groups["neardup-hung"].redis.process.thaw()
 
 
@@ -190,24 +205,34 @@ def make_groups(broker: KafkaBroker, start: Callable[..., RedisServer]) -> dict[
 
 
 @contextmanager
-def breaking(groups: Mapping[str, Group], stack: ExitStack) -> Iterator[None]:
-    """Break everything; repeated faults continue until the block ends."""
+def breaking(groups: Mapping[str, Group], stack: ExitStack, worn: set[str]) -> Iterator[None]:
+    """Break everything; repeated faults continue until the block ends.
+
+    Args:
+        groups: what is broken.
+        stack: ends what is started anew.
+        worn: the alerts that `neardup-worn` has fired, now and later; each of its faults waits for the one
+            before it.
+    """
     enough = threading.Event()
     restarts = threading.Thread(target=lambda: restart_often(groups["neardup-restarting"], stack, enough))
-    rebalances = threading.Thread(target=lambda: join_and_leave(groups["neardup-worn"], enough))
-    losses = threading.Thread(target=lambda: lose_records(groups["neardup-worn"], enough))
-    pauses = threading.Thread(target=lambda: pause_often(groups["neardup-worn"].daemons[0], enough))
+    wear = threading.Thread(target=lambda: wear_out(groups["neardup-worn"], worn, enough))
     restarts.start()
     break_once(groups)
-    others = (pauses, rebalances, losses)
-    for faults in others:
-        faults.start()
+    wear.start()
     try:
         yield
     finally:
         enough.set()
-        for faults in (*others, restarts):
+        for faults in (wear, restarts):
             faults.join()
+
+
+def wear_out(group: Group, fired: set[str], enough: threading.Event) -> None:
+    """Do one thing to a group again and again, until it is known, then the next."""
+    for harm, alerts in WEAR:
+        while not alerts <= fired and not enough.is_set():
+            harm(group, enough)
 
 
 def break_once(groups: Mapping[str, Group]) -> None:
@@ -223,21 +248,15 @@ def break_once(groups: Mapping[str, Group]) -> None:
     worn.portion = partial(some_garbage, first_number=worn.fed_portions)
 
 
-def collect(
-    prometheus: Prometheus,
-    seconds: float,
-    is_enough: Callable[[Mapping[str, set[str]]], bool],
-    seen: Mapping[str, set[str]] | None = None,
-) -> Mapping[str, set[str]]:
-    """Return the alerts by job that fired at some time within so many seconds, or until it is enough.
+def collect(prometheus: Prometheus, seconds: float, is_enough: Callable[[Fired], bool], fired: Fired) -> None:
+    """Note the alerts by job that fire at some time within so many seconds, or until it is enough.
 
     Args:
         prometheus: evaluates the rules.
         seconds: the longest that this takes.
         is_enough: judges what fired so far.
-        seen: alerts that count as if they had fired.
+        fired: where they are noted; may hold some that count as if they had fired.
     """
-    fired = defaultdict(set, {job: set(names) for job, names in (seen or {}).items()})
 
     def look() -> bool:
         for job, name in prometheus.firing():
@@ -247,11 +266,16 @@ def collect(
     deadline = time.monotonic() + seconds
     while not look() and time.monotonic() < deadline:
         time.sleep(0.5)  # until the rules are evaluated again
-    return fired
 
 
-def has_all(fired: Mapping[str, set[str]]) -> bool:
+def has_all(fired: Fired) -> bool:
     return all(names <= fired[job] for job, names in EXPECTED.items())
+
+
+def warnings_of(group: Group) -> str:
+    """Return what its daemons complained of last."""
+    logs = [re.findall(r'.*"level": "(?:warning|error)".*', daemon.log()) for daemon in group.daemons]
+    return "\n".join(line for log in logs for line in log[-20:])
 
 
 def test_no_alert_fires_while_all_is_well(watched: Watched) -> None:
@@ -266,7 +290,9 @@ def test_a_prometheus_without_daemons_says_so_and_nothing_else(watched: Watched)
 @pytest.mark.parametrize("job", EXPECTED)
 def test_each_fault_fires_its_alerts_and_no_other(watched: Watched, job: str) -> None:
     fired = watched.after[job]
-    assert EXPECTED[job] <= fired <= EXPECTED[job] | CONSEQUENCES.get(job, set()) | OVERLOAD
+    assert EXPECTED[job] <= fired <= EXPECTED[job] | CONSEQUENCES.get(job, set()) | OVERLOAD, warnings_of(
+        watched.groups[job]
+    )
 
 
 QUERIES = [

@@ -20,7 +20,7 @@ __all__ = [
     "join_and_leave",
     "lose_everything",
     "lose_records",
-    "pause_often",
+    "pause",
     "restart_often",
     "run_out_of_files",
 ]
@@ -30,18 +30,16 @@ SCRAPED_SECONDS = 1.5
 LOST_SECONDS = 2
 SPARE_FILES = 2
 PAUSE_SECONDS = 2.5
-RUNNING_SECONDS = 15
-"""Between two pauses: for most of the time there are rebalances."""
+RUNNING_SECONDS = 5
 
 
-def pause_often(daemon: Daemon, enough: Event) -> None:
-    """Pause the process for a while, again and again; a Prometheus that is short of time may miss one."""
-    is_over = False
-    while not is_over:
-        daemon.signal(signal.SIGSTOP)
-        time.sleep(PAUSE_SECONDS)  # the pause is the fault
-        daemon.signal(signal.SIGCONT)
-        is_over = enough.wait(RUNNING_SECONDS)
+def pause(group: Group, enough: Event) -> None:
+    """Pause its first daemon for a while; a Prometheus that is short of time may miss one."""
+    daemon = group.daemons[0]
+    daemon.signal(signal.SIGSTOP)
+    time.sleep(PAUSE_SECONDS)  # the pause is the fault
+    daemon.signal(signal.SIGCONT)
+    enough.wait(RUNNING_SECONDS)
 
 
 def run_out_of_files(daemon: Daemon) -> None:
@@ -63,8 +61,8 @@ def fill_memory(server: RedisServer) -> None:
 
 
 def lose_records(group: Group, enough: Event) -> None:
-    """Delete all page records of its index, and nothing else of it, again and again."""
-    while not enough.wait(LOST_SECONDS):
+    """Delete all page records of its index, and nothing else of it, after some were written."""
+    if not enough.wait(LOST_SECONDS):
         _delete(group, f"{group.job}:*[^c]}}:p*")  # all but what the clusters know, whose tag is {c}
 
 
@@ -80,7 +78,7 @@ def _delete(group: Group, pattern: str) -> None:
 
 
 def join_and_leave(group: Group, enough: Event) -> None:
-    """Have a stranger join its consumer group and leave it, again and again; either is a rebalance."""
+    """Have a stranger join its consumer group and leave it; either is a rebalance."""
 
     async def once() -> None:
         consumer = AIOKafkaConsumer(
@@ -90,12 +88,11 @@ def join_and_leave(group: Group, enough: Event) -> None:
             enable_auto_commit=False,
         )
         await consumer.start()
-        while not consumer.assignment():
+        while not consumer.assignment() and not enough.is_set():
             await consumer.getmany(timeout_ms=100)
         await consumer.stop()
 
-    while not enough.is_set():
-        asyncio.run(once())
+    asyncio.run(once())
 
 
 def restart_often(group: Group, stack: ExitStack, enough: Event) -> None:
