@@ -1,5 +1,6 @@
 """`verify` over the files of a run of `dedup`."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -105,3 +106,16 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
 
     assert run.returncode == 2
     assert b"--pages and --events go together" in run.stderr
+
+
+def test_events_of_a_file_that_is_not_named_are_refused(tmp_path: Path) -> None:
+    flags = run_dedup(tmp_path)
+    packed = tmp_path / "pages.jsonl.gz"
+    packed.write_bytes(gzip.compress(PAGES))
+
+    run = call("verify", "--pages", str(packed), *flags[2:])
+
+    assert run.returncode == 2
+    assert (
+        f"{tmp_path / 'events'}:1: this event is of a file that is not among --pages" in run.stderr.decode()
+    )

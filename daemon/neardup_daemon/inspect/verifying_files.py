@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from neardup_stream.invariants.inputs import Input, read_inputs
 from neardup_stream.invariants.spilled import spilled_inputs, spilled_messages
 from neardup_stream.message import Message, Partition
 from neardup_stream.meters import NoMeters
+from neardup_stream.streams.files.digests import FILE
 from neardup_stream.streams.files.source import FileSource
 from neardup_stream.wire.dead_letters import DeadLetterHeader, DeadLetterLine
 
@@ -48,7 +50,7 @@ async def read_files(files: FilesOfRuns, settings: Settings, on_part: OnPart = u
     """Read the files, and everything that the index holds.
 
     Raises:
-        ConfigError: a file cannot be read, or there is no such index.
+        ConfigError: a file cannot be read, an event is of none of them, or there is no such index.
         StoreUnavailable: Redis cannot be reached.
         CorruptData: a file is damaged, or what is stored is not ours.
     """
@@ -60,7 +62,7 @@ async def read_files(files: FilesOfRuns, settings: Settings, on_part: OnPart = u
     files_history = History(
         inputs=inputs,
         committed=committed,
-        events=spilled_messages(Message(key=None, value=line) for _, _, line in _lines(files.events)),
+        events=spilled_messages(_events(files.events, {one.input_id for one in committed})),
         dead_letters=spilled_messages(starmap(_letter, _lines(files.dead_letters))),
         records={},
         clusters={},
@@ -94,6 +96,26 @@ def _lines(paths: Sequence[Path]) -> Iterator[tuple[Path, int, bytes]]:
                         yield path, number, content
         except OSError as error:
             raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+
+
+class _Heading(msgspec.Struct):
+    """What says which file an event is of."""
+
+    source: str = ""
+
+
+def _events(paths: Sequence[Path], input_ids: set[str]) -> Iterator[Message]:
+    """Yield the events, which all have to be of these inputs; lines that are none are judged elsewhere."""
+    heading = msgspec.json.Decoder(_Heading)
+    for path, number, line in _lines(paths):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            input_id = heading.decode(line).source.rpartition("/")[2]
+            if input_id.startswith(FILE) and input_id not in input_ids:
+                raise ConfigError(
+                    f"{path}:{number}: this event is of a file that is not among --pages: name every file"
+                    " that 'dedup' read, compressed as it was then"
+                )
+        yield Message(key=None, value=line)
 
 
 def _letter(path: Path, number: int, line: bytes) -> Message:
