@@ -56,6 +56,7 @@ LimitName = Literal[
     "max_id_bytes",
     "max_meta_bytes",
     "max_expanded_bytes",
+    "max_headers",
     "max_text_bytes",
     "max_nodes",
     "max_depth",

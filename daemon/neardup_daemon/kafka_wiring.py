@@ -88,6 +88,7 @@ def _source_config(
         connection=kafka_connection(settings),
         topics=(topic,),
         max_expanded_bytes=settings.limits.max_expanded_bytes,
+        max_headers=settings.limits.max_headers,
         group_id=group_id,
         first_start=first_start,
         out_of_range=kafka.out_of_range,
@@ -108,6 +109,7 @@ def topic_snapshot(
         input_id or topic,
         latest=latest,
         max_expanded_bytes=settings.limits.max_expanded_bytes,
+        max_headers=settings.limits.max_headers,
     )
 
 

@@ -2,7 +2,7 @@
 
 A dead letter is the original record (key, value, headers) with `neardup.error.*` headers added. If the record
 exceeds the topic's message size, the least needed parts are cut, and a header records each cut: first the end
-of the value, then the crawler's headers, then the end of the key.
+of the value, then the crawler's headers, then the end of the key. Too many headers are never kept.
 """
 
 from collections.abc import Iterator
@@ -17,6 +17,7 @@ from neardup_stream.message import Headers, Message, Record, topic_of
 __all__ = [
     "ENVELOPE_BYTES",
     "ERROR_PREFIX",
+    "MAX_ERROR_HEADERS",
     "TRUNCATED_BYTES",
     "DeadLetterHeader",
     "DeadLetterLine",
@@ -33,6 +34,9 @@ ENVELOPE_BYTES = 4096
 
 ERROR_PREFIX = "neardup.error."
 """Prefix of the headers that make a record a dead letter."""
+MAX_ERROR_HEADERS = 16
+"""Most headers that a dead letter has beside those of its record."""
+
 _KEY_BYTES = 1024
 _DETAIL_BYTES = 1024
 
@@ -70,7 +74,8 @@ def dead_letter(record: Record, error: BadPage, max_message_bytes: int | None) -
         max_message_bytes: most bytes of key, value and headers, at least `ENVELOPE_BYTES`; None for no limit.
     """
     own = _error_headers(record, error)
-    kept = tuple((name, value) for name, value in record.headers if not name.startswith(ERROR_PREFIX))
+    theirs = () if error.limit == "max_headers" else record.headers
+    kept = tuple((name, value) for name, value in theirs if not name.startswith(ERROR_PREFIX))
     letter = Message(
         key=record.key, value=record.value, headers=(*kept, *own), timestamp_ms=record.timestamp_ms
     )

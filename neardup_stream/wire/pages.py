@@ -32,6 +32,7 @@ __all__ = [
     "foreign_fields",
     "forget_ids",
     "is_header",
+    "too_many_headers",
     "utf8_size_bytes",
 ]
 
@@ -59,15 +60,17 @@ class PageLimits:
             must still fit a broker's usual 1 MiB.
         max_id_bytes: of the id, given or derived from the URL, in UTF-8.
         max_meta_bytes: of `meta` as received, because events carry it.
+        max_headers: of a record.
     """
 
     max_page_bytes: int = 4 * 1024 * 1024
     max_url_bytes: int = 4096
     max_id_bytes: int = 4096
     max_meta_bytes: int = 64 * 1024
+    max_headers: int = 256
 
     def __post_init__(self) -> None:
-        for name in ("max_page_bytes", "max_url_bytes", "max_id_bytes", "max_meta_bytes"):
+        for name in ("max_page_bytes", "max_url_bytes", "max_id_bytes", "max_meta_bytes", "max_headers"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: must be at least 1")
 
@@ -155,6 +158,8 @@ class PageDecoder:
         """
         value = record.value or b""
         _check_size("the page", len(value), self._limits.max_page_bytes, "max_page_bytes")
+        if len(record.headers) > self._limits.max_headers:
+            raise too_many_headers(len(record.headers), self._limits.max_headers)
         if record.decoded is None and is_header(value):
             return Skipped("header")
         foreign = None if OWN_FIELDS in record.headers else self._foreign
@@ -302,6 +307,11 @@ def utf8_size_bytes(text: str) -> int:
         return len(text.encode())
     except UnicodeEncodeError as error:  # only input that was not JSON can contain a lone surrogate
         raise BadPage("lone_surrogate", str(error)) from error
+
+
+def too_many_headers(count: int, most: int) -> BadPage:
+    """Return the error of a record with too many headers."""
+    return BadPage("over_limit", f"the record has {count} headers, the limit is {most}", "max_headers")
 
 
 def _check_size(what: str, size_bytes: int, limit_bytes: int, name: LimitName) -> None:

@@ -1,6 +1,10 @@
-"""A small batch that would expand to hundreds of megabytes: its records are refused, reading continues."""
+"""A small batch that would expand to hundreds of megabytes: its records are refused, reading continues.
+
+So are records with millions of headers.
+"""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -8,7 +12,7 @@ from aiokafka import AIOKafkaProducer
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Record
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
+from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, DEFAULT_MAX_HEADERS
 from neardup_stream.streams.kafka.snapshot import open_snapshot
 from tests.contracts.streams import read_records
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, count_expansions
@@ -83,3 +87,38 @@ async def test_a_snapshot_continues_behind_it(make_topic: MakeTopic) -> None:
 
     assert len(refusals(records)) == RECORDS
     assert records[-1].value == b"behind"
+
+
+async def produce_headers(topic: Topic, codec: str | None, counts: Sequence[int]) -> None:
+    """One batch of records with so many empty headers each."""
+    async with AIOKafkaProducer(
+        bootstrap_servers=topic.connection.bootstrap_servers,
+        compression_type=codec,
+        max_batch_size=1 << 30,
+        max_request_size=1 << 30,
+    ) as producer:
+        batch = producer.create_batch()
+        for count in counts:
+            headers = [("", b"")] * count
+            assert batch.append(key=b"%d" % count, value=b"value", timestamp=None, headers=headers)
+        await (await producer.send_batch(batch, topic.name, partition=0))
+
+
+@pytest.mark.parametrize("codec", [None, "gzip", "zstd"])
+async def test_a_record_with_too_many_headers_is_refused_without_them_and_no_other(
+    make_topic: MakeTopic, codec: str | None
+) -> None:
+    topic = make_topic(configs={"max.message.bytes": "20000000"})
+    kept, refused = DEFAULT_MAX_HEADERS, 1_000_000
+    await produce_headers(topic, codec, [0, refused, kept, refused])
+    await topic.fill([b"behind"])
+
+    async with asyncio.timeout(WAIT_SECONDS), topic.source() as source:
+        records = await read_records(source, 5)
+        await source.commit(next_offsets(records))
+
+    assert refusals(records) == ["max_headers"] * 2
+    assert [record.value for record in records] == [b"value"] * 4 + [b"behind"]
+    assert [record.key for record in records[:4]] == [b"0", b"1000000", b"256", b"1000000"]
+    assert [len(record.headers) for record in records] == [0, 0, kept, 0, 0]
+    assert [record.position.offset for record in records] == list(range(5))

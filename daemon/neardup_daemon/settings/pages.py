@@ -35,6 +35,15 @@ class Limits(Section, frozen=True):
             " record of a larger one becomes a dead letter without its content.",
         ),
     ] = 32 * _MIB
+    max_headers: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=65_536,
+            description="Most headers of a record of the pages topic; one with more becomes a dead letter"
+            " without its headers.",
+        ),
+    ] = 256
     max_text_bytes: Annotated[
         int,
         Meta(
@@ -110,6 +119,7 @@ class Limits(Section, frozen=True):
             max_url_bytes=self.max_url_bytes,
             max_id_bytes=self.max_id_bytes,
             max_meta_bytes=self.max_meta_bytes,
+            max_headers=self.max_headers,
         )
 
     def text(self) -> TextLimits:

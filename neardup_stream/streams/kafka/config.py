@@ -30,6 +30,7 @@ OutOfRange = Literal["fail", "earliest", "latest"]
 SaslMechanism = Literal["none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 DEFAULT_MAX_EXPANDED_BYTES = 32 << 20
+DEFAULT_MAX_HEADERS = 256
 """The default limit of one decompressed batch."""
 
 _MIB = 1 << 20
@@ -128,6 +129,7 @@ class KafkaSourceConfig:
         partition_fetch_max_bytes: the same for one partition of it.
         max_expanded_bytes: most bytes of one batch once it is decompressed; every record of a
             larger one is rejected.
+        max_headers: most headers of a record; one with more is rejected, without its headers.
     """
 
     connection: KafkaConnection
@@ -144,6 +146,7 @@ class KafkaSourceConfig:
     fetch_max_bytes: int = 16 * _MIB
     partition_fetch_max_bytes: int = _MIB
     max_expanded_bytes: int = DEFAULT_MAX_EXPANDED_BYTES
+    max_headers: int = DEFAULT_MAX_HEADERS
 
     def __post_init__(self) -> None:
         """Check the configuration.

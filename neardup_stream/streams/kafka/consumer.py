@@ -14,11 +14,11 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.message import Partition, Position, Record
+from neardup_stream.streams.kafka.aiokafka_batches_compat import parse_any_batch
 from neardup_stream.streams.kafka.aiokafka_compat import (
     client_of,
     close_client,
     has_ended_task,
-    parse_any_batch,
     take_fetched,
 )
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
@@ -27,6 +27,7 @@ from neardup_stream.streams.kafka.expansion import RefusedValue
 from neardup_stream.streams.kafka.passwords import follow_password
 from neardup_stream.streams.kafka.room import Room
 from neardup_stream.streams.kafka.starting import start_client
+from neardup_stream.wire.dead_letters import MAX_ERROR_HEADERS
 
 __all__ = [
     "FetchedRecords",
@@ -59,7 +60,7 @@ async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
         StreamUnavailable: the cluster cannot be reached.
         ConfigError: it denies access.
     """
-    parse_any_batch(config.max_expanded_bytes)
+    parse_any_batch(config.max_expanded_bytes, config.max_headers + MAX_ERROR_HEADERS)
     consumer = AIOKafkaConsumer(**config.consumer_options())
     follow_password(client_of(consumer), config.connection)
     try:
@@ -146,11 +147,12 @@ def position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int
 
 def record_in(partition: Partition, found: ConsumerRecord) -> Record:
     """Return what was fetched as a record."""
+    refused = found.value if isinstance(found.value, RefusedValue) else None
     return Record(
-        decoded=found.value.refusal if isinstance(found.value, RefusedValue) else None,
+        decoded=refused.refusal if refused is not None else None,
         position=Position(partition, found.offset),
         key=found.key,
-        value=found.value,
+        value=found.value if refused is None else bytes(refused),
         headers=tuple(found.headers),
         timestamp_ms=found.timestamp,
     )

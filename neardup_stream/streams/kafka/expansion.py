@@ -1,13 +1,14 @@
-"""Bound the decompression of batches.
+"""Bound the decompression of batches, and the headers of their records.
 
 A batch of 16 KB can expand to 512 MiB, and aiokafka decompresses it before its size can be checked. So its
 codecs are replaced by those of this module, which stop at a limit. A batch above the limit is never
-decompressed: each of its records is rejected, and stays in the topic.
+decompressed: each of its records is rejected, and stays in the topic. Those for the parser in C also stop at
+records with too many headers.
 """
 
 import zlib
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Self, TypeAlias
 
 import cramjam
 from aiokafka.errors import CorruptRecordException
@@ -15,8 +16,9 @@ from backports.zstd import ZstdDecompressor, ZstdError
 
 from neardup_stream.errors import BadPage
 from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
+from neardup_stream.streams.kafka.record_headers import has_many_headers
 
-__all__ = ["ExpansionExceeded", "RefusedValue", "bounded_codecs"]
+__all__ = ["ExpansionExceeded", "HeadersExceeded", "RefusedValue", "bounded_codecs", "without_many_headers"]
 
 _LZ4_LARGEST_RATIO = 255
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
@@ -24,29 +26,43 @@ _XERIAL_HEADER_BYTES = 16
 _GZIP_WINDOW = 31
 
 
+Expand: TypeAlias = Callable[[bytes | memoryview], bytes]
+
+
 class ExpansionExceeded(Exception):  # noqa: N818 - what a batch does
     """A batch would expand to more than the limit."""
 
 
+class HeadersExceeded(Exception):  # noqa: N818 - what a record does
+    """A record has more headers than the limit."""
+
+
 class RefusedValue(bytes):
-    """An empty value that replaces one that was not decompressed."""
+    """The value of a record that is refused unread; empty if it was not decompressed.
 
-    __slots__ = ()
+    Attributes:
+        refusal: why.
+    """
 
-    @property
-    def refusal(self) -> BadPage:
-        """Return the reason of the rejection."""
-        return BadPage(
-            "over_limit",
-            f"its batch expands to more than limits.max_expanded_bytes = {_limit[0]}",
-            "max_expanded_bytes",
-        )
+    refusal: BadPage
+
+    def __new__(cls, refusal: BadPage, value: bytes = b"") -> Self:
+        """Return the value with the reason of the refusal."""
+        refused = super().__new__(cls, value)
+        refused.refusal = refusal
+        return refused
+
+    @classmethod
+    def of_batch(cls) -> Self:
+        """Return the value of a record whose batch is too large."""
+        words = f"its batch expands to more than limits.max_expanded_bytes = {_limit[0]}"
+        return cls(BadPage("over_limit", words, "max_expanded_bytes"))
 
 
 _limit = [DEFAULT_MAX_EXPANDED_BYTES]
 
 
-def bounded_codecs(max_expanded_bytes: int) -> dict[str, Callable[[bytes | memoryview], bytes]]:
+def bounded_codecs(max_expanded_bytes: int) -> dict[str, Expand]:
     """Return decompressing functions, by codec; they share one limit, which the last call sets.
 
     Args:
@@ -56,7 +72,19 @@ def bounded_codecs(max_expanded_bytes: int) -> dict[str, Callable[[bytes | memor
     return {codec: _bounded(expand) for codec, expand in _CODECS.items()}
 
 
-def _bounded(expand: Callable[[bytes, int], bytes]) -> Callable[[bytes | memoryview], bytes]:
+def without_many_headers(expand: Expand, most: int) -> Expand:
+    """Return a decompressing function that raises `HeadersExceeded` for a record with more headers."""
+
+    def checked(payload: bytes | memoryview) -> bytes:
+        expanded = expand(payload)
+        if has_many_headers(expanded, most):
+            raise HeadersExceeded
+        return expanded
+
+    return checked
+
+
+def _bounded(expand: Callable[[bytes, int], bytes]) -> Expand:
     def bounded(payload: bytes | memoryview) -> bytes:
         try:
             expanded = expand(bytes(payload), _limit[0])

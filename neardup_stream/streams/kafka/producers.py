@@ -22,8 +22,8 @@ from neardup_stream.streams.kafka.starting import start_client
 
 __all__ = ["check_sizes", "discard_producer", "largest_message_bytes", "open_producer", "send_batches"]
 
-BATCH_OVERHEAD_BYTES = 1024
-"""Batch header (61 bytes), record header (up to 36) and the lengths of a few dozen headers."""
+BATCH_OVERHEAD_BYTES = 4096
+"""Batch header (61 bytes), record header (up to 36) and the lengths of some 300 headers (up to 10 each)."""
 
 COMPRESSION_GROWTH = 64
 """Incompressible data grows, by at most a 64th with the codecs that Kafka supports."""

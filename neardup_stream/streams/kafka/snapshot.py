@@ -13,11 +13,16 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from neardup_stream.message import Partition, Record
 from neardup_stream.streams.kafka.admin import TopicFacts, require_topics
-from neardup_stream.streams.kafka.aiokafka_compat import parse_any_batch
-from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, KafkaConnection
+from neardup_stream.streams.kafka.aiokafka_batches_compat import parse_any_batch
+from neardup_stream.streams.kafka.config import (
+    DEFAULT_MAX_EXPANDED_BYTES,
+    DEFAULT_MAX_HEADERS,
+    KafkaConnection,
+)
 from neardup_stream.streams.kafka.consumer import close_consumer, fetch, position, record_in
 from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
 from neardup_stream.streams.kafka.starting import start_client
+from neardup_stream.wire.dead_letters import MAX_ERROR_HEADERS
 
 __all__ = ["TopicSnapshot", "open_snapshot"]
 
@@ -103,6 +108,7 @@ async def open_snapshot(
     *,
     latest: int | None = None,
     max_expanded_bytes: int = DEFAULT_MAX_EXPANDED_BYTES,
+    max_headers: int = DEFAULT_MAX_HEADERS,
 ) -> AsyncIterator[TopicSnapshot]:
     """Look up the first and last offsets of a topic, and prepare to read it.
 
@@ -112,6 +118,7 @@ async def open_snapshot(
         input_id: of its positions.
         latest: read at most so many offsets, as many of each partition, at least one; None reads all.
         max_expanded_bytes: most bytes of a batch, in this process, from now on.
+        max_headers: most headers of a record, likewise.
 
     Raises:
         StreamUnavailable: the cluster cannot be reached.
@@ -119,7 +126,7 @@ async def open_snapshot(
     """
     facts = (await require_topics(connection, [topic], right="Read"))[topic]
     everything = [TopicPartition(topic, number) for number in range(facts.partitions)]
-    parse_any_batch(max_expanded_bytes)
+    parse_any_batch(max_expanded_bytes, max_headers + MAX_ERROR_HEADERS)
     consumer = AIOKafkaConsumer(**_consumer_options(connection))
     try:
         with kafka_errors(f"reading {topic}", right="Read"):

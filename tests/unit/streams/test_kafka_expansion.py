@@ -7,19 +7,21 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.record._crecords import default_records as compiled_default_records
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
-from neardup_stream.streams.kafka.aiokafka_compat import parse_any_batch
-from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
+from neardup_stream.streams.kafka.aiokafka_batches_compat import parse_any_batch
+from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, DEFAULT_MAX_HEADERS
 from neardup_stream.streams.kafka.expansion import ExpansionExceeded
 
 CODECS = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 LIMIT = 100_000
+ANY_HEADERS = 1 << 31
+"""What is decompressed here are no records."""
 
 
 @pytest.fixture(autouse=True)
 def _limit() -> Iterator[None]:
-    parse_any_batch(LIMIT)
+    parse_any_batch(LIMIT, ANY_HEADERS)
     yield
-    parse_any_batch(DEFAULT_MAX_EXPANDED_BYTES)
+    parse_any_batch(DEFAULT_MAX_EXPANDED_BYTES, DEFAULT_MAX_HEADERS)
 
 
 def _expand(name: str, payload: bytes) -> bytes:

@@ -5,6 +5,7 @@ from neardup_stream.errors import BadPage
 from neardup_stream.message import Headers, Message, Record
 from neardup_stream.wire.dead_letters import (
     ENVELOPE_BYTES,
+    MAX_ERROR_HEADERS,
     TRUNCATED_BYTES,
     dead_letter,
     is_truncated,
@@ -49,6 +50,21 @@ def test_reasons_of_an_earlier_dead_letter_are_replaced() -> None:
     again = dead_letter(record(b"x", headers=first.headers), ERROR, ONE_MIB)
 
     assert again.headers == (("a", b"1"), *ERROR_HEADERS.items())
+
+
+def test_too_many_headers_are_left_out() -> None:
+    bad = record(b"x", headers=(("a", b"1"),) * 3)
+
+    letter = dead_letter(bad, BadPage("over_limit", "3 headers", "max_headers"), ONE_MIB)
+
+    assert letter.value == b"x"
+    assert [name for name, _ in letter.headers] == list(ERROR_HEADERS)
+
+
+def test_a_letter_has_no_more_headers_beside_its_records_than_a_reader_expects() -> None:
+    smallest = dead_letter(record(b"x" * ONE_MIB, key=b"k" * ONE_MIB), ERROR, ENVELOPE_BYTES)
+
+    assert len(smallest.headers) <= MAX_ERROR_HEADERS
 
 
 @pytest.mark.parametrize("spare_bytes", [0, 1])

@@ -288,7 +288,18 @@ def test_a_page_over_a_limit_is_bad_and_names_both_numbers(
     assert error.value.reason == "over_limit"
 
 
-@pytest.mark.parametrize("name", ["max_page_bytes", "max_url_bytes", "max_id_bytes", "max_meta_bytes"])
+def test_a_record_has_as_many_headers_as_its_limit() -> None:
+    decoder, headers = PageDecoder(PageLimits(max_headers=2)), (("a", b""),) * 3
+
+    assert decoder.decode(record(page_json(), headers=headers[:2]))
+    with pytest.raises(BadPage, match="3 headers, the limit is 2") as error:
+        decoder.decode(record(page_json(), headers=headers))
+    assert (error.value.reason, error.value.limit) == ("over_limit", "max_headers")
+
+
+@pytest.mark.parametrize(
+    "name", ["max_page_bytes", "max_url_bytes", "max_id_bytes", "max_meta_bytes", "max_headers"]
+)
 def test_a_limit_is_at_least_one(name: str) -> None:
     assert getattr(PageLimits(**{name: 1}), name) == 1
     with pytest.raises(ValueError, match=f"{name} = 0"):
