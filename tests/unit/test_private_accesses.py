@@ -1,4 +1,4 @@
-"""What a library does not offer as public API is reached in one file a library, `<library>_compat.py`."""
+"""What a library does not offer as public API is reached in its `<library>…_compat.py` alone."""
 
 import ast
 import re
