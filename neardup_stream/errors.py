@@ -57,6 +57,7 @@ LimitName = Literal[
     "max_meta_bytes",
     "max_expanded_bytes",
     "max_headers",
+    "max_json_depth",
     "max_text_bytes",
     "max_nodes",
     "max_depth",
@@ -69,7 +70,7 @@ LimitName = Literal[
     "page_seconds",
     "page_memory_bytes",
 ]
-"""The settings in `[limits]`: a closed set, because it labels a metric."""
+"""The settings in `[limits]`, and the fixed depth of JSON: a closed set, because it labels a metric."""
 
 StoreReason = Literal[
     "connection",

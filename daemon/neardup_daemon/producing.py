@@ -16,6 +16,7 @@ from neardup_stream.message import Message, Record, Skipped
 from neardup_stream.page import Page
 from neardup_stream.streams.files.source import FileSource, PlaceOf, record_number
 from neardup_stream.wire.foreign_fields import ForeignFields
+from neardup_stream.wire.json_depth import is_too_deep
 from neardup_stream.wire.pages import OWN_FIELDS, foreign_fields, is_header
 
 __all__ = ["FIRST_BAD_PAGES", "Limits", "Produced", "key_of", "messages_of", "produce_files"]
@@ -179,8 +180,8 @@ def _renamed(line: bytes, foreign: ForeignFields) -> bytes | None:
     """Return the page with our field names; None for a line that the daemon will refuse with the reason."""
     try:
         line.decode()  # also what is not taken over
-        return foreign.renamed(line.removeprefix(BOM_UTF8))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None if is_too_deep(line) else foreign.renamed(line.removeprefix(BOM_UTF8))
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 

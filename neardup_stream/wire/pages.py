@@ -17,6 +17,7 @@ from neardup_stream.message import Record, Skipped
 from neardup_stream.page import Page, PageId
 from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.foreign_fields import ForeignFields
+from neardup_stream.wire.json_depth import MAX_JSON_DEPTH, is_too_deep
 from neardup_stream.wire.lone_surrogates import lone_surrogate
 from neardup_stream.wire.presets import PRESETS, Preset
 from neardup_stream.wire.times import LATEST_SECONDS, parse_time
@@ -179,13 +180,16 @@ class PageDecoder:
             json.decode()  # msgspec does not validate the fields it skips (unknown ones, `meta`)
             if foreign:
                 json = foreign.renamed(json)
-            return self._inputs.decode(json)
+            given = self._inputs.decode(json)
         except UnicodeDecodeError as error:
             raise BadPage("invalid_utf8", str(error)) from error
         except RecursionError as error:
-            raise BadPage("over_limit", "nested too deeply") from error
+            raise _too_deep() from error
         except msgspec.DecodeError as error:
             raise _unreadable(json, error) from error
+        if is_too_deep(value, len(value) - _content_bytes(given)):
+            raise _too_deep()
+        return given
 
     def _page(self, given: PageInput, timestamp_ms: int) -> Page:
         check_one_body(given)
@@ -238,11 +242,11 @@ def foreign_fields(fields: Mapping[str, str], preset: Preset) -> ForeignFields |
 
 def is_header(value: bytes) -> bool:
     """Return whether a record only describes the records after it, as the first line of `pages.jsonl`."""
-    if not value.startswith(_HEADER_BEGINNING):
+    if not value.startswith(_HEADER_BEGINNING) or is_too_deep(value):
         return False
     try:
         return _HEADER.decode(value).format.startswith("json-pages-")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return False
 
 
@@ -317,6 +321,19 @@ def too_many_headers(count: int, most: int) -> BadPage:
 def _check_size(what: str, size_bytes: int, limit_bytes: int, name: LimitName) -> None:
     if size_bytes > limit_bytes:
         raise BadPage("over_limit", f"{what} has {size_bytes} bytes, the limit is {limit_bytes}", name)
+
+
+def _too_deep() -> BadPage:
+    return BadPage(
+        "over_limit", f"arrays and objects are nested deeper than {MAX_JSON_DEPTH}", "max_json_depth"
+    )
+
+
+def _content_bytes(given: PageInput) -> int:
+    """Return how many bytes of its JSON a page's content takes at least."""
+    if given.body is not None:
+        return len(given.body) * 4 // 3  # base64
+    return len(given.html or given.text or "")
 
 
 def _unreadable(json: bytes, error: msgspec.DecodeError) -> BadPage:

@@ -109,7 +109,8 @@ def _fields(page: Page | Skipped) -> tuple[object, ...]:
 
 
 def test_a_line_that_cannot_be_rewritten_is_sent_unchanged() -> None:
-    lines = [b"no JSON", b'{"url": "u", "other": "\xff"}', b'{"target": 1}', b"[" * 100_000]
+    deep = b'{"target": {"url": "u"}, "other": %b}' % (b"[" * 300 + b"]" * 300)
+    lines = [b"no JSON", b'{"url": "u", "other": "\xff"}', b'{"target": 1}', b"[" * 100_000, deep]
     foreign = foreign_fields({"url": "target.url"}, "none")
 
     messages = [messages_of([_line(line)], Limits(1 << 20, None), Produced(), foreign)[0] for line in lines]
