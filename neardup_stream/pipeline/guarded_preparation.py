@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, cast
 
 from neardup_stream.errors import BadPage, InvariantBroken, LimitName
 from neardup_stream.frames.table import LineHashes
-from neardup_stream.message import Partition, Position, Record
+from neardup_stream.message import Partition, Position, Record, topic_of
 from neardup_stream.meters import NoMeters, PipelineMeters, Step, WorkerEnd
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Prepared, Rejected
@@ -23,6 +23,7 @@ from neardup_stream.pipeline.column_items import joined
 from neardup_stream.pipeline.forked_parent import ForkedParent, fork_parent
 from neardup_stream.pipeline.preparation import OnRecord, Prepares
 from neardup_stream.pipeline.prepared_answer import pack_prepared, unpack_prepared
+from neardup_stream.pipeline.sparse_lines import SparseLines
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 from neardup_stream.pipeline.worker_main import OUT_OF_MEMORY, SHORT_OF_MEMORY, Job, OnItem, Work
 from neardup_stream.pipeline.worker_process import WorkEnded, WorkerProcess, WorkFailed
@@ -86,6 +87,8 @@ class GuardedPreparation:
         self._process = WorkerProcess(Job(_Load(build), limits), forked)
         self._limits = limits
         self._meters = meters
+        self._refused = SparseLines()
+        self._without_landmarks = SparseLines()
 
     def start(self) -> None:
         """Start the process; see `WorkerProcess.start`."""
@@ -117,8 +120,9 @@ class GuardedPreparation:
             return cast("LineHashes", pickle.loads(self._call(page)))  # noqa: S301 - our own process wrote it
         except (WorkEnded, WorkFailed) as end:
             self._count(end)
-            fields = {"page": page.id, "cause": str(end).strip().splitlines()[-1]}
-            _logger.warning("landmarks_not_read", extra={"fields": fields})
+            if pages := self._without_landmarks.count():
+                fields = {"page": page.id, "cause": str(end).strip().splitlines()[-1], "pages": pages}
+                _logger.warning("landmarks_not_read", extra={"fields": fields})
             return None
 
     def _call(self, request: Sequence[Record] | Page) -> bytes:
@@ -177,10 +181,9 @@ class GuardedPreparation:
         if _end_of(end) == "failed":
             self._require_health(end)
         error = self._error(end)
-        _logger.warning(
-            "page_refused",
-            extra={"fields": {"position": str(record.position), "error": str(error), "cause": str(end)}},
-        )
+        if pages := self._refused.count():
+            fields = {**_place(record.position), "error": str(error), "cause": str(end), "pages": pages}
+            _logger.warning("page_refused", extra={"fields": fields})
         prepared = Prepared([], [Rejected(record, error)], [], charset_fallbacks=0)
         return _Answer(prepared, {}, Counter([error.limit] if error.limit else []))
 
@@ -194,6 +197,15 @@ class GuardedPreparation:
                 return BadPage("over_limit", f"the page takes more memory than {limit}", "page_memory_bytes")
             case "failed":
                 return BadPage("extraction_failed", str(end).strip().splitlines()[-1])
+
+
+def _place(position: Position) -> dict[str, str | int]:
+    partition = position.partition
+    return {
+        "topic": topic_of(partition.input_id),
+        "partition": partition.number,
+        "offset": position.offset,
+    }
 
 
 class _CollectedMeters(NoMeters):

@@ -216,6 +216,23 @@ def test_a_page_alone_that_takes_too_long_is_tried_once(
     assert counted.ends == {"page_seconds": 1}
 
 
+def test_of_pages_that_are_refused_the_first_has_a_line_and_the_others_wait_for_the_next(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    guarded = GuardedPreparation(build, LIMITS, NoMeters())
+    try:
+        guarded.prepare(_records(_page(0), *[_page(number, "-crash-") for number in range(1, 4)]))
+        for _ in range(2):
+            guarded.lines_outside_landmarks(_markup("-crash-"))
+    finally:
+        guarded.close()
+
+    assert caplog.messages == ["page_refused", "landmarks_not_read"]
+    refused = vars(caplog.records[0])["fields"]
+    place = {"topic": "pages", "partition": 0, "offset": 1}
+    assert {**refused, **place, "pages": 1} == refused
+
+
 def test_limits_that_are_counted_there_are_reported_here(
     preparation: GuardedPreparation, counted: Counted
 ) -> None:
