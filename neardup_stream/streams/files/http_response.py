@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from neardup_stream.errors import BadPage
 from neardup_stream.streams.files.warc_framing import parse_headers
 
-__all__ = ["MAX_HTTP_HEAD_BYTES", "HttpResponse", "parse_response"]
+__all__ = ["MAX_HTTP_HEAD_BYTES", "HttpResponse", "parse_response", "split_response"]
 
 MAX_HTTP_HEAD_BYTES = 1 << 18
 """The longest status line and headers: several times the limits of servers and browsers."""
@@ -36,6 +36,17 @@ def parse_response(block: bytes) -> HttpResponse:
     Raises:
         BadPage: it is no response, or its headers have no end within the limit.
     """
+    head, body = split_response(block)
+    status = _STATUS.match(head)
+    return HttpResponse(int(status[1]) if status else None, parse_headers(head), body)
+
+
+def split_response(block: bytes) -> tuple[bytes, bytes]:
+    """Return status line and headers, with the empty line behind them, and the body.
+
+    Raises:
+        BadPage: it is no response, or its headers have no end within the limit.
+    """
     if not block.startswith(b"HTTP/"):
         raise BadPage("bad_encoding", "the record holds no HTTP response")
     end = _HEAD_END.search(block, 0, MAX_HTTP_HEAD_BYTES)
@@ -43,6 +54,4 @@ def parse_response(block: bytes) -> HttpResponse:
         raise BadPage("over_limit", f"the HTTP headers have more than {MAX_HTTP_HEAD_BYTES} bytes")
     if end is None:
         raise BadPage("bad_encoding", "the HTTP headers are cut off")
-    head = block[: end.start()]
-    status = _STATUS.match(head)
-    return HttpResponse(int(status[1]) if status else None, parse_headers(head), block[end.end() :])
+    return block[: end.end()], block[end.end() :]

@@ -20,7 +20,7 @@ from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.times import LATEST_SECONDS
 from neardup_stream.wire.urls import canonical_url
 
-__all__ = ["page_url", "read_warc", "warc_record"]
+__all__ = ["holds_http", "page_url", "read_warc", "warc_record"]
 
 _PAGE_TYPES = frozenset({"response", "resource", "conversion"})
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
@@ -111,13 +111,8 @@ def _decode(
 
 
 def _content(archived: FramedRecord) -> _Content:
-    """Return the content of a record; some writers do not label responses, so its beginning decides."""
-    label = archived.headers.get("content-type", "")
-    is_http = label.partition(";")[0].strip().lower() == "application/http" or (
-        not label and archived.block.startswith(b"HTTP/")
-    )
-    if not is_http:
-        return _Content(archived.block, "", label, None)
+    if not holds_http(archived):
+        return _Content(archived.block, "", archived.headers.get("content-type", ""), None)
     response = parse_response(archived.block)
     codings = (response.headers.get("content-encoding"), response.headers.get("transfer-encoding"))
     return _Content(
@@ -125,6 +120,15 @@ def _content(archived: FramedRecord) -> _Content:
         ",".join(filter(None, codings)),
         response.headers.get("content-type", ""),
         response.status,
+    )
+
+
+def holds_http(archived: FramedRecord) -> bool:
+    """Return whether a record is HTTP; some writers do not label responses, so their beginning decides."""
+    label = archived.headers.get("content-type", "")
+    media_type, _, _ = label.partition(";")
+    return media_type.strip().lower() == "application/http" or (
+        not label and archived.block.startswith(b"HTTP/")
     )
 
 

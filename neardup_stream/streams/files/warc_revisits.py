@@ -19,9 +19,10 @@ from neardup_stream.errors import BadPage
 from neardup_stream.message import Position
 from neardup_stream.page import Page
 from neardup_stream.streams.files.file_names import one_line_name
+from neardup_stream.streams.files.http_response import split_response
 from neardup_stream.streams.files.inputs import open_input
 from neardup_stream.streams.files.waiting_file import WaitingFile
-from neardup_stream.streams.files.warc import page_url, warc_record
+from neardup_stream.streams.files.warc import holds_http, page_url, warc_record
 from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
 from neardup_stream.wire.events import event_id
 from neardup_stream.wire.pages import PageDecoder
@@ -39,7 +40,6 @@ MAX_BLOCK_BYTES: Final = 1 << 30
 """Of a record that is copied: it is held in memory. Longer ones count as damaged."""
 
 _CAPTURES: Final = frozenset({"response", "resource"})
-_HTTP_HEAD_END: Final = b"\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,7 @@ class _Writer:
     def _revisit(self, record: FramedRecord, kept: _Capture, event: str) -> None:
         is_identical = _capture(record).payload_digest == kept.payload_digest
         self._counts["identical" if is_identical else "near"] += 1
-        http_head, http_end, _ = record.block.partition(_HTTP_HEAD_END)
-        is_http = record.block.startswith(b"HTTP/")
+        http_head, _ = _split(record)
         fields = {
             "WARC-Type": "revisit",
             "WARC-Record-ID": record.headers.get("warc-record-id", ""),
@@ -196,9 +195,9 @@ class _Writer:
             "WARC-Payload-Digest": _capture(record).payload_digest,
             "Neardup-Event-ID": event,
         }
-        if is_http:
+        if http_head:
             fields["Content-Type"] = "application/http; msgtype=response"
-        self.write(_rendered(fields, http_head + http_end if is_http else b""))
+        self.write(_rendered(fields, http_head))
 
     def write(self, record: bytes) -> None:
         """Write a record as a gzip member without a time, so that equal input gives equal output."""
@@ -206,13 +205,17 @@ class _Writer:
 
 
 def _capture(record: FramedRecord) -> _Capture:
-    is_http = record.block.startswith(b"HTTP/")
-    payload = record.block.partition(_HTTP_HEAD_END)[2] if is_http else record.block
+    _, payload = _split(record)
     digest = b32encode(hashlib.sha1(payload, usedforsecurity=False).digest()).decode()
     headers = record.headers
     return _Capture(
         headers.get("warc-record-id", ""), page_url(record), headers.get("warc-date", ""), f"sha1:{digest}"
     )
+
+
+def _split(record: FramedRecord) -> tuple[bytes, bytes]:
+    """Return the HTTP headers of a page, if it has any, and its payload."""
+    return split_response(record.block) if holds_http(record) else (b"", record.block)
 
 
 def _warcinfo(paths: Sequence[str], index: str) -> bytes:
