@@ -34,7 +34,7 @@ from neardup_daemon.warc_output import check_warc_inputs, write_warc
 from neardup_stream.cut_short import Check, in_thread
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.fingerprints.simhash import load_kernel
-from neardup_stream.message import Partition, Record
+from neardup_stream.message import Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.forked_parent import ForkedParent
@@ -98,7 +98,6 @@ class _ReadableSource(FileSource):
 
     Attributes:
         damage: of files, once all were read.
-        partitions: of the records that were read.
         run_name: as it was given.
     """
 
@@ -107,17 +106,14 @@ class _ReadableSource(FileSource):
     def __init__(self, paths: Sequence[str], max_page_bytes: int, run_name: str, identify: Identify) -> None:
         super().__init__(paths, max_page_bytes, run_name, identify)
         self.run_name = run_name
-        self.partitions: set[Partition] = set()
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """Return the next records; a damaged file ends like others."""
         try:
-            records = await super().read(max_records, max_bytes)
+            return await super().read(max_records, max_bytes)
         except CorruptData as error:
             self.damage = error
             raise EndOfStream from error
-        self.partitions.update({record.position.partition for record in records})
-        return records
 
 
 class _Outputs(NamedTuple):
@@ -191,7 +187,7 @@ async def run_over_files(
             if has_read_all:
                 await _keep_representatives(run, stores, source, settings, unwritten)
             if has_read_all and source.damage is None:
-                revisits = await _write_revisits(run, notes, settings, unwritten)
+                revisits = await _write_revisits(run, notes, source, settings, unwritten)
             if opened.report is not None and notes.findings is not None:
                 is_whole = has_read_all and source.damage is None
                 await in_thread(partial(write_report, opened.report, notes.findings, is_whole))
@@ -306,13 +302,14 @@ async def _keep_representatives(
 
 
 async def _write_revisits(
-    run: FilesRun, notes: FilesRunNotes, settings: Settings, unwritten: set[str]
+    run: FilesRun, notes: FilesRunNotes, source: FileSource, settings: Settings, unwritten: set[str]
 ) -> RevisitTally | None:
     if (path := run.warc) is None or (duplicates := notes.duplicates) is None:
         return None
+    inputs = list(zip(run.files, source.partitions, strict=True))
 
     def write(check: Check) -> RevisitTally:
-        revisits = write_warc(run.files, path, duplicates, settings, check)
+        revisits = write_warc(inputs, path, duplicates, settings, check)
         unwritten.discard(path)
         return revisits
 

@@ -10,7 +10,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.cut_short import Check
 from neardup_stream.errors import ConfigError
 from neardup_stream.events import event_type
-from neardup_stream.message import Position
+from neardup_stream.message import Partition, Position
 from neardup_stream.streams.files.inputs import has_ending, is_pipe
 from neardup_stream.streams.files.outputs import OutputFile
 from neardup_stream.streams.files.warc_revisits import Duplicates, RevisitTally, RunLimits, write_revisits
@@ -90,7 +90,7 @@ def check_warc_inputs(paths: Sequence[str]) -> None:
 
 
 def write_warc(
-    paths: Sequence[str],
+    inputs: Sequence[tuple[str, Partition]],
     output: str,
     duplicates: Duplicates,
     settings: Settings,
@@ -99,7 +99,7 @@ def write_warc(
     """Write the records of all files to one.
 
     Args:
-        paths: of the run.
+        inputs: paths of the run, and what it has read there.
         output: to write.
         duplicates: what the run decided.
         settings: of the run.
@@ -107,9 +107,9 @@ def write_warc(
 
     Raises:
         ConfigError: the output may not be written.
-        CorruptData: an input is damaged; the output is left unfinished.
+        CorruptData: an input is damaged or has changed; the output is left unfinished.
         StreamUnavailable: the disk is full.
     """
     limits = RunLimits(page_decoder(settings), settings.limits.max_page_bytes)
     with OutputFile(output) as file:
-        return write_revisits(paths, file, duplicates, limits, check)
+        return write_revisits(inputs, file, duplicates, limits, check)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, KeysView, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -149,6 +149,11 @@ class FileSource(FiniteSource):
         if self._ready or block is None or not block.done() or block.cancelled():
             return False
         return block.exception() is None and block.result() is None
+
+    @property
+    def partitions(self) -> KeysView[Partition]:
+        """What the paths were when they were opened, in their order."""
+        return self._units.keys()
 
     def place_of(self, position: Position) -> str:
         """Return the place of a record that was read, for a person: `crawl.jsonl, line 3`, counted from 1."""

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from neardup_stream.cut_short import Check
-from neardup_stream.errors import BadPage
-from neardup_stream.message import Position
+from neardup_stream.errors import BadPage, CorruptData
+from neardup_stream.message import Partition, Position
 from neardup_stream.page import Page
 from neardup_stream.streams.files.file_names import one_line_name
 from neardup_stream.streams.files.http_response import split_response
@@ -95,7 +95,7 @@ class _Capture(NamedTuple):
 
 
 def write_revisits(
-    paths: Sequence[str],
+    inputs: Sequence[tuple[str, Partition]],
     output: WaitingFile,
     duplicates: Duplicates,
     limits: RunLimits,
@@ -108,20 +108,22 @@ def write_revisits(
     metadata still refer to it.
 
     Args:
-        paths: regular files in WARC format, in the order in which they were read before.
+        inputs: regular files in WARC format, in the order in which they were read before, and what was read.
         output: where to write.
         duplicates: what was decided.
         limits: of the run that decided.
         check: called for every record; what it raises ends the writing.
 
     Raises:
-        CorruptData: a file is damaged; the records before were written.
+        CorruptData: a file is damaged, or has changed since it was read; the records before were written.
     """
     writer = _Writer(output, duplicates, limits)
-    writer.write(_warcinfo(paths, duplicates.index))
+    writer.write(_warcinfo([path for path, _ in inputs], duplicates.index))
     seen: Counter[str] = Counter()
-    for path in paths:
+    for path, partition in inputs:
         with open_input(path, seen) as source:
+            if source.partition != partition:
+                raise CorruptData(f"{path}: an input has changed while it was read; run again")
             for offset, record in enumerate(frame_records(source.chunks, MAX_BLOCK_BYTES)):
                 check()
                 writer.take(record, Position(source.partition, offset), source.timestamp_ms)

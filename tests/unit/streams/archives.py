@@ -1,6 +1,12 @@
 """WARC records as bytes, written by hand so that each part of them can be wrong."""
 
-__all__ = ["conversion", "http", "resource", "response", "warc_record", "with_lf"]
+from collections import Counter
+from collections.abc import Sequence
+
+from neardup_stream.message import Partition
+from neardup_stream.streams.files.inputs import open_input
+
+__all__ = ["conversion", "http", "partitions_of", "resource", "response", "warc_record", "with_lf"]
 
 
 def warc_record(
@@ -46,6 +52,16 @@ def http(body: bytes, content_type: str, headers: tuple[str, ...] = ()) -> bytes
     """Status line, headers, body."""
     head = ["HTTP/1.1 200 OK", f"Content-Type: {content_type}", *headers]
     return "\r\n".join([*head, "", ""]).encode() + body
+
+
+def partitions_of(paths: Sequence[str]) -> list[Partition]:
+    """Return what a run over files calls each of them."""
+    seen: Counter[str] = Counter()
+    partitions = []
+    for path in paths:
+        with open_input(path, seen) as opened:
+            partitions.append(opened.partition)
+    return partitions
 
 
 def with_lf(archived: bytes) -> bytes:

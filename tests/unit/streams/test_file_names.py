@@ -10,7 +10,7 @@ from neardup_stream.streams.files.inputs import open_input
 from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_revisits import Duplicates, RunLimits, write_revisits
 from neardup_stream.wire.pages import PageDecoder
-from tests.unit.streams.archives import resource
+from tests.unit.streams.archives import partitions_of, resource
 
 HOSTILE = os.fsdecode(b"a\xff\r\nWARC-Type: b\x7f.warc")
 SPELLED = r"a\xff\x0d\x0aWARC-Type: b\x7f.warc"
@@ -20,10 +20,11 @@ def test_the_inputs_of_a_rewritten_warc_file_are_a_line_each_whatever_their_name
     paths = [str(tmp_path / HOSTILE), str(tmp_path / "plain.warc")]
     for path in paths:
         Path(path).write_bytes(resource("https://a.example/", b"text"))
+    inputs = list(zip(paths, partitions_of(paths), strict=True))
 
     with WaitingFile(tmp_path / "out.warc.gz", "w") as output:
         limits = RunLimits(PageDecoder(), 1000)
-        write_revisits(paths, output, Duplicates("i", {}, frozenset()), limits, lambda: None)
+        write_revisits(inputs, output, Duplicates("i", {}, frozenset()), limits, lambda: None)
 
     info = gzip.decompress((tmp_path / "out.warc.gz").read_bytes()).split(b"\r\n\r\n")[1].decode()
     assert info.split("\r\n")[2:] == [rf"isPartOf: {tmp_path}/{SPELLED}", f"isPartOf: {paths[1]}"]

@@ -2,7 +2,6 @@
 
 import gzip
 from base64 import b32encode
-from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha1
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from neardup_stream.message import Position
-from neardup_stream.streams.files.inputs import open_input
 from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
 from neardup_stream.streams.files.warc_revisits import (
@@ -22,7 +20,7 @@ from neardup_stream.streams.files.warc_revisits import (
 )
 from neardup_stream.wire.events import event_id
 from neardup_stream.wire.pages import PageDecoder
-from tests.unit.streams.archives import resource, warc_record
+from tests.unit.streams.archives import partitions_of, resource, warc_record
 
 MAX_BYTES = 1 << 20
 URLS = ("https://a.example/", "https://b.example/")
@@ -32,13 +30,13 @@ def rewritten(tmp_path: Path, archived: Sequence[bytes]) -> list[FramedRecord]:
     """Write a capture of each URL anew, where the second page is a duplicate of the first."""
     source, output = tmp_path / "crawl.warc", tmp_path / "out.warc.gz"
     source.write_bytes(b"".join(archived))
-    with open_input(str(source), Counter()) as opened:
-        event = event_id("duplicate", Position(opened.partition, 1), "i")
+    (partition,) = partitions_of([str(source)])
+    event = event_id("duplicate", Position(partition, 1), "i")
     duplicates = Duplicates("i", {event: (URLS[1], URLS[0])}, frozenset())
 
     with WaitingFile(output, "w") as file:
         limits = RunLimits(PageDecoder(), MAX_BYTES)
-        write_revisits([str(source)], file, duplicates, limits, lambda: None)
+        write_revisits([(str(source), partition)], file, duplicates, limits, lambda: None)
 
     _, *written = frame_records(iter([gzip.decompress(output.read_bytes())]), MAX_BYTES)
     return written
