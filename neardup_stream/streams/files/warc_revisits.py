@@ -40,6 +40,8 @@ MAX_BLOCK_BYTES: Final = 1 << 30
 """Of a record that is copied: it is held in memory. Longer ones count as damaged."""
 
 _CAPTURES: Final = frozenset({"response", "resource"})
+_REFERRED_TO: Final = ("warc-record-id", "warc-date")
+"""Headers by which records refer to each other. WARC requires them, and some writers leave them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +106,8 @@ def write_revisits(
     """Write every record of WARC files to one file, each a gzip member.
 
     A record becomes a revisit if its own event says `duplicate` and the latest capture of its representative
-    before it that the run has decided is in the output in full. Its record id stays, so that requests and
-    metadata still refer to it.
+    before it that the run has decided is in the output in full, and both have a record id and a date. Its
+    record id stays, so that requests and metadata still refer to it.
 
     Args:
         inputs: regular files in WARC format, in the order in which they were read before, and what was read.
@@ -158,13 +160,14 @@ class _Writer:
             return
         event = event_id("duplicate", position, self._duplicates.index)
         own_id, kept_id = self._duplicates.representatives.get(event, ("", ""))
-        kept = self._captures.get(kept_id) if own_id == page_id else None
+        may_refer = all(record.headers.get(name) for name in _REFERRED_TO)
+        kept = self._captures.get(kept_id) if own_id == page_id and may_refer else None
         if kept is not None:
             self._revisit(record, kept, event)
         else:
             self._copy(record)
         if page_id in self._wanted and self._is_decided(record, position, file_timestamp_ms):
-            self._captures[page_id] = None if kept is not None else _capture(record)
+            self._captures[page_id] = _capture(record) if kept is None and may_refer else None
 
     def _is_decided(self, record: FramedRecord, position: Position, file_timestamp_ms: int) -> bool:
         """Return whether the run took the record for a page; else the page is still what it was before."""
@@ -187,9 +190,9 @@ class _Writer:
         http_head, _ = _split(record)
         fields = {
             "WARC-Type": "revisit",
-            "WARC-Record-ID": record.headers.get("warc-record-id", ""),
+            "WARC-Record-ID": record.headers["warc-record-id"],
             "WARC-Target-URI": page_url(record),
-            "WARC-Date": record.headers.get("warc-date", ""),
+            "WARC-Date": record.headers["warc-date"],
             "WARC-Profile": IDENTICAL_PROFILE if is_identical else NEAR_PROFILE,
             "WARC-Refers-To": kept.record_id,
             "WARC-Refers-To-Target-URI": kept.url,
@@ -209,10 +212,8 @@ class _Writer:
 def _capture(record: FramedRecord) -> _Capture:
     _, payload = _split(record)
     digest = b32encode(hashlib.sha1(payload, usedforsecurity=False).digest()).decode()
-    headers = record.headers
-    return _Capture(
-        headers.get("warc-record-id", ""), page_url(record), headers.get("warc-date", ""), f"sha1:{digest}"
-    )
+    record_id, date = (record.headers[name] for name in _REFERRED_TO)
+    return _Capture(record_id, page_url(record), date, f"sha1:{digest}")
 
 
 def _split(record: FramedRecord) -> tuple[bytes, bytes]:

@@ -1,6 +1,7 @@
 """Records of WARC files written anew, with revisits in the places of duplicates."""
 
 import gzip
+import re
 from base64 import b32encode
 from collections.abc import Sequence
 from hashlib import sha1
@@ -70,6 +71,22 @@ def test_a_payload_begins_behind_the_first_empty_line_whatever_ends_its_lines(
     assert revisit.headers["warc-profile"] == profile
     assert revisit.headers["warc-payload-digest"] == labelled_digest(bodies[1])
     assert revisit.block == head
+
+
+@pytest.mark.parametrize("lost", [0, 1], ids=["representative", "duplicate"])
+@pytest.mark.parametrize("header", [b"WARC-Record-ID", b"WARC-Date"])
+@pytest.mark.parametrize("rest", [b"", b"%s:\r\n"], ids=["missing", "empty"])
+def test_records_without_an_id_or_a_date_are_copied_and_not_referred_to(
+    lost: int, header: bytes, rest: bytes, tmp_path: Path
+) -> None:
+    archived = [resource(url, b"text") for url in URLS]
+    line = re.compile(header + rb": .*\r\n")
+    archived[lost] = line.sub(rest.replace(b"%s", header), archived[lost])
+
+    written = rewritten(tmp_path, archived)
+
+    assert [record.headers["warc-type"] for record in written] == ["resource", "resource"]
+    assert [record.block for record in written] == [b"text", b"text"]
 
 
 def test_a_text_about_http_is_a_payload_from_its_first_byte(tmp_path: Path) -> None:
