@@ -82,7 +82,7 @@ class _Options(TypedDict):
     "warc",
     metavar="OUT.warc.gz",
     type=FILE_NAME,
-    help="Where the records of the WARC files go, with duplicates as revisit records.",
+    help="Where the records of the WARC files go, with duplicates as revisit records; gzip under any name.",
 )
 @click.option(
     "--report",
