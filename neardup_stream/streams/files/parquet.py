@@ -22,6 +22,9 @@ __all__ = ["PARQUET_ENDING", "column_names", "read_parquet", "require_parquet"]
 PARQUET_ENDING: Final = ".parquet"
 
 _ROWS_AT_ONCE: Final = 256
+_BUFFER_BYTES: Final = 1 << 16
+"""Compressed, of each column: else pyarrow reads all that a row group has of it."""
+
 _CHARACTER_BYTES: Final = 4
 """The longest character of UTF-8; a cut may lose one."""
 
@@ -54,7 +57,8 @@ def read_parquet(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
         CorruptData: the file is damaged, cut off, no Parquet, or has what pyarrow does not read or
             no page has, as years after 9999.
 
-    Cost: a row group's pages of each column in memory, decompressed; repeated values of a column once.
+    Cost: a page of each column in memory, decompressed, with 256 rows; of a column with a dictionary the
+        values of a row group, each once.
     """
     first = 0
     for batch in _batches(source.path):
@@ -76,36 +80,51 @@ def column_names(path: str) -> list[str]:
 
 def _batches(path: str) -> Iterator[Any]:
     """Return the rows as Arrow has them, with values that repeat in a column kept once."""
-    parquet = require_parquet()
     import pyarrow as pa  # noqa: PLC0415 - see require_parquet
 
     first = 0
     try:
-        with parquet.ParquetFile(path) as file:
-            repeating = _repeating_columns(pa, file.schema_arrow)
-        with parquet.ParquetFile(path, read_dictionary=repeating) as file:
-            for batch in file.iter_batches(_ROWS_AT_ONCE):
-                batch.validate(full=True)  # the places of repeated values are not checked before
-                yield _in_microseconds(pa, batch)
-                first += batch.num_rows
+        for batch in _stored_batches(path):
+            batch.validate(full=True)  # the places of repeated values are not checked before
+            yield _in_microseconds(pa, batch)
+            first += batch.num_rows
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:  # names of columns may be no UTF-8
         raise CorruptData(
             f"{path}: damaged, cut off, or not supported by pyarrow, from row {first} on: {error}"
         ) from error
 
 
-def _repeating_columns(pa: Any, schema: Any) -> list[str]:
-    """Return the columns of strings or bytes: of those a value may be stored once for many rows.
+def _stored_batches(path: str) -> Iterator[Any]:
+    """Return the rows group by group: Arrow keeps the values of a column until the next dictionary comes."""
+    parquet = require_parquet()
+    with parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES) as file:
+        for group in range(file.num_row_groups):
+            repeating = _repeating_columns(file, group)
+            with parquet.ParquetFile(
+                path, metadata=file.metadata, buffer_size=_BUFFER_BYTES, read_dictionary=repeating
+            ) as reader:
+                yield from reader.iter_batches(_ROWS_AT_ONCE, row_groups=[group])
 
-    Whether it is, a column's metadata would say, but pyarrow ends the process where those are damaged; and of
-    values within lists it cannot keep them so where a batch spans row groups.
+
+def _repeating_columns(file: Any, group: int) -> list[str]:
+    """Return the columns of strings or bytes of which a row group stores a value once for many rows.
+
+    Not those within lists: of these pyarrow cannot keep them so.
     """
-    types = pa.types
-    return sorted(
+    from pyarrow import types  # noqa: PLC0415 - see require_parquet
+
+    own = sorted(
         field.name
-        for field in schema
+        for field in file.schema_arrow
         if (types.is_string(field.type) or types.is_binary(field.type)) and "." not in field.name
     )
+    # pyarrow ends the process where the metadata of a column are damaged; reading a row raises.
+    if not own or next(file.iter_batches(1, row_groups=[group]), None) is None:
+        return []
+    metadata = file.metadata.row_group(group)
+    stored = map(metadata.column, range(metadata.num_columns))
+    with_dictionary = {column.path_in_schema for column in stored if column.has_dictionary_page}
+    return [name for name in own if name in with_dictionary]
 
 
 def _in_microseconds(pa: Any, batch: Any) -> Any:
