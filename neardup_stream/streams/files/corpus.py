@@ -91,7 +91,8 @@ def copy_rows(
         check: called now and then; what it raises ends the copy, and the output keeps what it was.
 
     Raises:
-        CorruptData: an input is not damaged, and rows are missing: it has changed since it was read.
+        CorruptData: no input was damaged, and rows are missing: one has changed since it was read; or
+            pyarrow does not copy the rows.
         ConfigError: the inputs have different columns, or the output may not be written.
         StreamUnavailable: the disk is full or failed.
 
@@ -99,7 +100,7 @@ def copy_rows(
     """
     with buffered_output(output) as file:
         if has_ending(output, PARQUET_ENDING):
-            count = _copy_parquet(file, inputs, rows, run_name, check)
+            count = _copy_parquet(file, inputs, rows, run_name, check, is_damaged=is_damaged)
         else:
             records = chain.from_iterable(read_again(inputs, max_page_bytes, run_name))
             count = _copy_lines(file, records, rows, check)
@@ -126,7 +127,9 @@ def _copy_lines(file: IO[bytes], records: Iterable[Record], rows: Rows, check: C
     return count
 
 
-def _copy_parquet(file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: str, check: Check) -> int:
+def _copy_parquet(
+    file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: str, check: Check, *, is_damaged: bool
+) -> int:
     parquet, count = require_parquet(), 0
     schema = _common_schema(inputs)
     seen: Counter[str] = Counter()
@@ -134,7 +137,7 @@ def _copy_parquet(file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: 
         for path in inputs:
             with open_input(path, seen, run_name) as opened:
                 wanted = rows.of(opened.partition)
-            for batch in _batches(path, wanted):
+            for batch in _batches(path, wanted, is_damaged=is_damaged):
                 check()
                 writer.write_batch(batch)
                 count += batch.num_rows
@@ -151,8 +154,8 @@ def _common_schema(paths: Sequence[str]) -> Any:
     return first
 
 
-def _batches(path: str, wanted: NDArray[np.int64]) -> Iterator[Any]:
-    """Return the wanted rows of a file, as far as it can be read."""
+def _batches(path: str, wanted: NDArray[np.int64], *, is_damaged: bool) -> Iterator[Any]:
+    """Return the wanted rows of a file; of damaged inputs as far as it can be read."""
     import pyarrow as pa  # noqa: PLC0415 - see require_parquet
 
     try:
@@ -165,5 +168,6 @@ def _batches(path: str, wanted: NDArray[np.int64]) -> Iterator[Any]:
                 if here.size:
                     yield batch.take(pa.array(here - first))
                 first += batch.num_rows
-    except (OSError, pa.ArrowException):
-        return  # the run has reported it
+    except (OSError, pa.ArrowException) as error:
+        if not is_damaged:  # else the run has reported it
+            raise CorruptData(f"{path}: its rows cannot be copied by pyarrow: {error}") from error

@@ -141,5 +141,12 @@ def test_an_input_that_has_changed_is_refused_and_leaves_the_old_output(tmp_path
     assert out.read_bytes() == b"old"
 
 
+def test_rows_that_pyarrow_cannot_copy_are_reported_in_its_words(tmp_path: Path) -> None:
+    source = parquet(tmp_path / "a.parquet", url=pa.array(["a", "b"], pa.string_view()))
+
+    with pytest.raises(CorruptData, match=r"a\.parquet: its rows cannot be copied by pyarrow: .*string_view"):
+        copy([source], rows_of([source], [[1]]), tmp_path / "out.parquet")
+
+
 def test_rows_of_an_unknown_input_are_none() -> None:
     assert Rows().of(Partition("file:x", 0)).size == 0
