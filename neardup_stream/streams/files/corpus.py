@@ -67,6 +67,11 @@ def check_corpus(inputs: Sequence[str], output: str) -> None:
         raise ConfigError(f"{output!r} must end in {lines}, {PARQUET_ENDING} to keep pages in it")
     if others := [path for path in inputs if not has_ending(path, allowed)]:
         raise ConfigError(f"{output!r} keeps rows {kept}, and {others[0]!r} is none: {remedy}")
+    if has_ending(output, PARQUET_ENDING):
+        import pyarrow as pa  # noqa: PLC0415 - see require_parquet
+
+        with suppress(OSError, UnicodeDecodeError, pa.ArrowException):  # the run reports a damaged input
+            _common_schema(inputs)
 
 
 def copy_rows(

@@ -128,6 +128,20 @@ def test_a_corpus_that_cannot_be_written_is_refused_before_work_starts(
         check_corpus(inputs, output)
 
 
+def test_parquet_files_of_different_columns_are_refused_before_work_starts(tmp_path: Path) -> None:
+    first, second = parquet(tmp_path / "a.parquet", url=["a"]), parquet(tmp_path / "b.parquet", id=["a"])
+
+    with pytest.raises(ConfigError, match=r"b\.parquet' has other columns"):
+        check_corpus([str(first), str(second)], str(tmp_path / "out.parquet"))
+
+
+def test_a_damaged_footer_is_left_for_the_run_to_report(tmp_path: Path) -> None:
+    damaged = tmp_path / "a.parquet"
+    damaged.write_bytes(b"no Parquet")
+
+    check_corpus([str(damaged)], str(tmp_path / "out.parquet"))
+
+
 def test_an_input_that_has_changed_is_refused_and_leaves_the_old_output(tmp_path: Path) -> None:
     lines, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl"
     lines.write_bytes(b"1\n2\n")
