@@ -49,8 +49,8 @@ def read_parquet(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
     """Return a record a row, in blocks of some CHUNK_BYTES; the offset is the row's number from 0.
 
     A value is the JSON of the row: columns by name, without those that are null; bytes as base64, so that a
-    column of bytes is what `body` is; a time without zone is UTC; times are cut to microseconds. Of a longer
-    value only the first `max_page_bytes + 1` bytes are kept: enough for the decoder to refuse it.
+    column of bytes is what `body` is; times are UTC, also those without zone, and cut to microseconds.
+    Of a longer value only the first `max_page_bytes + 1` bytes are kept: enough for the decoder to refuse it.
 
     Raises:
         ConfigError: pyarrow is not installed.
@@ -128,7 +128,7 @@ def _repeating_columns(file: Any, group: int) -> list[str]:
 
 
 def _in_microseconds(pa: Any, batch: Any) -> Any:
-    """Return the rows with times that Python has: in microseconds, not nanoseconds, and in a known zone."""
+    """Return the rows with times that Python has: in microseconds, not nanoseconds, and UTC."""
     columns = []
     for column in batch.columns:
         coarse = _coarse_type(pa, column.type)
@@ -139,7 +139,7 @@ def _in_microseconds(pa: Any, batch: Any) -> Any:
 def _coarse_type(pa: Any, kind: Any) -> Any:
     types, coarse = pa.types, kind
     if types.is_timestamp(kind):
-        coarse = pa.timestamp("us" if kind.unit == "ns" else kind.unit, _known_zone(pa, kind))
+        coarse = pa.timestamp("us" if kind.unit == "ns" else kind.unit, kind.tz and "UTC")
     elif types.is_duration(kind) and kind.unit == "ns":
         coarse = pa.duration("us")
     elif types.is_time64(kind) and kind.unit == "ns":
@@ -153,16 +153,6 @@ def _coarse_type(pa: Any, kind: Any) -> Any:
     elif types.is_map(kind):
         coarse = pa.map_(_coarse_type(pa, kind.key_type), _coarse_type(pa, kind.item_type))
     return coarse
-
-
-def _known_zone(pa: Any, kind: Any) -> str | None:
-    """Return the zone of times; of one that Python does not know UTC: the instants are the same."""
-    try:
-        pa.scalar(0, kind).as_py()
-    except (LookupError, OSError, ValueError):
-        return "UTC"
-    zone: str | None = kind.tz
-    return zone
 
 
 def _blocks(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

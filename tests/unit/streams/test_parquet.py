@@ -226,21 +226,13 @@ def each_bit_flipped(path: Path) -> Iterator[Path]:
         yield path
 
 
-@pytest.mark.parametrize(
-    ("zone", "read_as"),
-    [
-        ("Not/AZone", "2026-09-21T14:13:20Z"),
-        ("+99:99", "2026-09-21T14:13:20Z"),
-        ("America", "2026-09-21T14:13:20Z"),
-        ("Europe/Berlin", "2026-09-21T16:13:20+02:00"),
-    ],
-)
-async def test_times_of_unknown_zones_are_read_as_utc(tmp_path: Path, zone: str, read_as: str) -> None:
+@pytest.mark.parametrize("zone", ["Not/AZone", "+99:99", "America", "Europe/Berlin", "+02:00"])
+async def test_times_of_every_zone_are_read_as_utc(tmp_path: Path, zone: str) -> None:
     times = pa.array([1_790_000_000_000_000], pa.timestamp("us", zone))
 
     (record,) = await read(write(tmp_path / "pages.parquet", {"url": ["u"], "seen": times}))
 
-    assert msgspec.json.decode(record.value or b"")["seen"] == read_as
+    assert msgspec.json.decode(record.value or b"")["seen"] == "2026-09-21T14:13:20Z"
 
 
 @pytest.mark.parametrize(
