@@ -45,6 +45,7 @@ from neardup_stream.pipeline.arrival import Judged, Registered
 from neardup_stream.pipeline.candidate_comparison import best_first
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.forgetting import Forgotten
+from neardup_stream.pipeline.listed_matches import listed_matches
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import event_id, merge_event_id
@@ -325,7 +326,7 @@ def _representative(node: PageVersion) -> Representative:
 
 
 def _event_matches(matches: tuple[Match, ...], config: EventConfig) -> tuple[EventMatch, ...]:
-    return tuple(event_match(match) for match in matches[: config.matches_limit])
+    return tuple(event_match(match) for match in listed_matches(matches, config.matches_limit))
 
 
 def event_match(match: Match) -> EventMatch:

@@ -17,7 +17,7 @@ class EventConfig:
         unique: whether pages without a duplicate have an event too.
         contained: whether pages inside other pages have an event.
         undecided: whether pages that are too short to be compared have an event.
-        matches_limit: most matches listed in one event; `matches_total` counts them all.
+        matches_limit: most matches listed in one event, fewer if large; `matches_total` counts them all.
     """
 
     namespace: str = "nd"

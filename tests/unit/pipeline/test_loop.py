@@ -63,6 +63,16 @@ async def test_matches_are_listed_nearest_first_and_counted_beyond_the_limit() -
     assert b'"matches_total":3' in (pipeline.events.messages[-1].value or b"")
 
 
+async def test_matches_with_long_urls_are_listed_as_far_as_they_fit_and_all_counted() -> None:
+    pipeline = Pipeline()
+    copies = [page_json(f"{number:02}" + "x" * 4_000, essay(1)) for number in range(12)]
+
+    await run(pipeline, MemorySource(numbered(copies)))
+
+    assert [len(matches) for _, matches in pipeline.pairs()] == [*range(1, 8), *[8] * 4]
+    assert b'"matches_total":11' in (pipeline.events.messages[-1].value or b"")
+
+
 async def test_unique_pages_are_published_when_asked_for() -> None:
     pipeline = Pipeline(event_config=EventConfig(unique=True))
 
