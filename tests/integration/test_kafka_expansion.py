@@ -4,7 +4,7 @@ So are records with millions of headers.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -20,8 +20,8 @@ from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, count_expansions
 RECORDS = 3
 
 
-async def produce_bomb(topic: Topic, codec: str) -> None:
-    """One batch that is three times as large as a batch may be."""
+async def produce_batch(topic: Topic, codec: str | None, records: Iterable[tuple[bytes, bytes, int]]) -> None:
+    """One batch of any size: of each record its key, its value, and how many empty headers it has."""
     async with AIOKafkaProducer(
         bootstrap_servers=topic.connection.bootstrap_servers,
         compression_type=codec,
@@ -29,10 +29,16 @@ async def produce_bomb(topic: Topic, codec: str) -> None:
         max_request_size=1 << 30,
     ) as producer:
         batch = producer.create_batch()
-        for number in range(RECORDS):
-            value = bytes(DEFAULT_MAX_EXPANDED_BYTES)
-            assert batch.append(key=b"%d" % number, value=value, timestamp=None)
+        for key, value, header_count in records:
+            headers = [("", b"")] * header_count
+            assert batch.append(key=key, value=value, timestamp=None, headers=headers)
         await (await producer.send_batch(batch, topic.name, partition=0))
+
+
+async def produce_bomb(topic: Topic, codec: str) -> None:
+    """One batch that is three times as large as a batch may be."""
+    value = bytes(DEFAULT_MAX_EXPANDED_BYTES)
+    await produce_batch(topic, codec, [(b"%d" % number, value, 0) for number in range(RECORDS)])
 
 
 def refusals(records: list[Record]) -> list[str]:
@@ -89,28 +95,14 @@ async def test_a_snapshot_continues_behind_it(make_topic: MakeTopic) -> None:
     assert records[-1].value == b"behind"
 
 
-async def produce_headers(topic: Topic, codec: str | None, counts: Sequence[int]) -> None:
-    """One batch of records with so many empty headers each."""
-    async with AIOKafkaProducer(
-        bootstrap_servers=topic.connection.bootstrap_servers,
-        compression_type=codec,
-        max_batch_size=1 << 30,
-        max_request_size=1 << 30,
-    ) as producer:
-        batch = producer.create_batch()
-        for count in counts:
-            headers = [("", b"")] * count
-            assert batch.append(key=b"%d" % count, value=b"value", timestamp=None, headers=headers)
-        await (await producer.send_batch(batch, topic.name, partition=0))
-
-
 @pytest.mark.parametrize("codec", [None, "gzip", "zstd"])
 async def test_a_record_with_too_many_headers_is_refused_without_them_and_no_other(
     make_topic: MakeTopic, codec: str | None
 ) -> None:
     topic = make_topic(configs={"max.message.bytes": "20000000"})
     kept, refused = DEFAULT_MAX_HEADERS, 1_000_000
-    await produce_headers(topic, codec, [0, refused, kept, refused])
+    counts = [0, refused, kept, refused]
+    await produce_batch(topic, codec, [(b"%d" % count, b"value", count) for count in counts])
     await topic.fill([b"behind"])
 
     async with asyncio.timeout(WAIT_SECONDS), topic.source() as source:
