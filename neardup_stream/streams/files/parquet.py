@@ -96,14 +96,19 @@ def _batches(path: str) -> Iterator[Any]:
 
 def _stored_batches(path: str) -> Iterator[Any]:
     """Return the rows group by group: Arrow keeps the values of a column until the next dictionary comes."""
+    import pyarrow as pa  # noqa: PLC0415 - see require_parquet
+
     parquet = require_parquet()
-    with parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES) as file:
+    # One file, though its name may be another one's meanwhile.
+    with pa.OSFile(path) as source, parquet.ParquetFile(source, buffer_size=_BUFFER_BYTES) as file:
         for group in range(file.num_row_groups):
-            repeating = _repeating_columns(file, group)
-            with parquet.ParquetFile(
-                path, metadata=file.metadata, buffer_size=_BUFFER_BYTES, read_dictionary=repeating
-            ) as reader:
-                yield from reader.iter_batches(_ROWS_AT_ONCE, row_groups=[group])
+            reader = parquet.ParquetFile(
+                source,
+                metadata=file.metadata,
+                buffer_size=_BUFFER_BYTES,
+                read_dictionary=_repeating_columns(file, group),
+            )
+            yield from reader.iter_batches(_ROWS_AT_ONCE, row_groups=[group])
 
 
 def _repeating_columns(file: Any, group: int) -> list[str]:

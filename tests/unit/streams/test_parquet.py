@@ -1,6 +1,7 @@
 """Parquet files as a source: a record a row, the row's JSON as its value."""
 
 import tracemalloc
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -14,7 +15,8 @@ import pytest
 from neardup_stream.errors import CorruptData
 from neardup_stream.message import Record
 from neardup_stream.page import Page
-from neardup_stream.streams.files.inputs import CHUNK_BYTES
+from neardup_stream.streams.files.inputs import CHUNK_BYTES, open_input
+from neardup_stream.streams.files.parquet import read_parquet
 from neardup_stream.streams.files.source import FileSource
 from neardup_stream.streams.protocol import EndOfStream
 from neardup_stream.wire.pages import PageDecoder
@@ -268,3 +270,19 @@ async def test_a_list_within_the_limit_is_read_with_its_strings(tmp_path: Path) 
 
     found = [msgspec.json.decode(record.value or b"").get("links") for record in records]
     assert found == links
+
+
+def test_a_file_whose_name_becomes_that_of_another_is_read_to_its_end(tmp_path: Path) -> None:
+    paths = tmp_path / "pages.parquet", tmp_path / "others.parquet"
+    for path, name in zip(paths, "ab", strict=True):
+        table = pa.table({"url": [f"{name}{number}" for number in range(40)], "text": ["x" * 100_000] * 40})
+        pq.write_table(table, path, row_group_size=10)
+
+    with open_input(str(paths[0]), Counter()) as source:
+        blocks = read_parquet(source, MAX_PAGE_BYTES)
+        records = next(blocks)
+        paths[1].rename(paths[0])
+        records += [record for block in blocks for record in block]
+
+    urls = [msgspec.json.decode(record.value or b"")["url"] for record in records]
+    assert urls == [f"a{number}" for number in range(40)]
