@@ -12,9 +12,14 @@ __all__ = ["MAX_LISTED_BYTES", "listed_matches"]
 MAX_LISTED_BYTES: Final = 1 << 16
 """Most bytes of the ids and URLs of all matches in a list, except for a single match."""
 
+_MOST_BYTES_A_CHARACTER: Final = 4
+
 
 def listed_matches(matches: Sequence[Match], limit: int) -> Sequence[Match]:
     """Return the first matches, as many as fit in the limit and in `MAX_LISTED_BYTES`, and at least one."""
-    sizes = (len(match.id.encode()) + len(match.url.encode()) for match in matches[:limit])
+    listed = matches[:limit]
+    if sum(len(match.id) + len(match.url) for match in listed) * _MOST_BYTES_A_CHARACTER <= MAX_LISTED_BYTES:
+        return listed
+    sizes = (len(match.id.encode()) + len(match.url.encode()) for match in listed)
     count = bisect_right(list(accumulate(sizes)), MAX_LISTED_BYTES)
-    return matches[: max(count, 1)]
+    return listed[: max(count, 1)]
