@@ -17,7 +17,8 @@ from neardup_stream.message import Record, Skipped
 from neardup_stream.page import Page, PageId
 from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.foreign_fields import ForeignFields
-from neardup_stream.wire.json_depth import MAX_JSON_DEPTH, is_too_deep
+from neardup_stream.wire.header_limit import check_headers
+from neardup_stream.wire.json_depth import MAX_JSON_DEPTH, is_too_deep, is_too_deep_object
 from neardup_stream.wire.lone_surrogates import lone_surrogate
 from neardup_stream.wire.presets import PRESETS, Preset
 from neardup_stream.wire.times import LATEST_SECONDS, parse_time
@@ -33,7 +34,6 @@ __all__ = [
     "foreign_fields",
     "forget_ids",
     "is_header",
-    "too_many_headers",
     "utf8_size_bytes",
 ]
 
@@ -159,8 +159,7 @@ class PageDecoder:
         """
         value = record.value or b""
         _check_size("the page", len(value), self._limits.max_page_bytes, "max_page_bytes")
-        if len(record.headers) > self._limits.max_headers:
-            raise too_many_headers(len(record.headers), self._limits.max_headers)
+        check_headers(record.headers, self._limits.max_headers)
         if record.decoded is None and is_header(value):
             return Skipped("header")
         foreign = None if OWN_FIELDS in record.headers else self._foreign
@@ -187,7 +186,7 @@ class PageDecoder:
             raise _too_deep() from error
         except msgspec.DecodeError as error:
             raise _unreadable(json, error) from error
-        if is_too_deep(value, len(value) - _content_bytes(given)):
+        if is_too_deep_object(value.removeprefix(_BOM), _content_bytes(given)):
             raise _too_deep()
         return given
 
@@ -311,11 +310,6 @@ def utf8_size_bytes(text: str) -> int:
         return len(text.encode())
     except UnicodeEncodeError as error:  # only input that was not JSON can contain a lone surrogate
         raise BadPage("lone_surrogate", str(error)) from error
-
-
-def too_many_headers(count: int, most: int) -> BadPage:
-    """Return the error of a record with too many headers."""
-    return BadPage("over_limit", f"the record has {count} headers, the limit is {most}", "max_headers")
 
 
 def _check_size(what: str, size_bytes: int, limit_bytes: int, name: LimitName) -> None:

@@ -24,7 +24,8 @@ from neardup_stream.streams.kafka.expansion import (
     without_many_headers,
 )
 from neardup_stream.streams.kafka.record_headers import has_many_headers, head_of
-from neardup_stream.wire.pages import too_many_headers
+from neardup_stream.wire.dead_letters import MAX_ERROR_HEADERS
+from neardup_stream.wire.header_limit import too_many_headers
 
 __all__ = ["parse_any_batch"]
 
@@ -54,7 +55,11 @@ def parse_any_batch(max_expanded_bytes: int, max_headers: int) -> None:
     codecs = bounded_codecs(max_expanded_bytes)
     for codec, expand in codecs.items():
         setattr(default_records, f"{codec}_decode", expand)
-        setattr(compiled_default_records, f"{codec}_decode", without_many_headers(expand, max_headers))
+        setattr(
+            compiled_default_records,
+            f"{codec}_decode",
+            without_many_headers(expand, max_headers + MAX_ERROR_HEADERS),
+        )
     _AnyNamedBatch.max_headers = max_headers
     fetcher.MemoryRecords, fetcher.PartitionRecords = _Batches, _AnyRecords
 
@@ -80,7 +85,7 @@ class _Batches:
             batch = self._slices.next_batch()
             if self._last[_MAGIC_OFFSET] >= _WITH_HEADERS and not self._last[_CODEC_OFFSET] & _CODEC_BITS:
                 records = self._last[_RECORDS_OFFSET:]
-                if has_many_headers(records, _AnyNamedBatch.max_headers):
+                if has_many_headers(records, _AnyNamedBatch.max_headers + MAX_ERROR_HEADERS):
                     batch = _AnyNamedBatch(self._last, 0, is_refused=False)
         return batch
 
@@ -113,7 +118,7 @@ class _AnyNamedBatch(_DefaultRecordBatchPy):  # type: ignore[misc] # aiokafka ha
         is_refused: it is too large: return only the positions that it spans.
 
     Attributes:
-        max_headers: most headers of a record that is not refused.
+        max_headers: most headers of a record that is not refused, beside those of a dead letter.
     """
 
     max_headers: ClassVar[int]
@@ -156,7 +161,7 @@ class _AnyNamedBatch(_DefaultRecordBatchPy):  # type: ignore[misc] # aiokafka ha
 
     def _read_msg(self) -> Any:
         head = head_of(self._buffer, self._pos)
-        if head.header_count <= self.max_headers:
+        if head.header_count <= self.max_headers + MAX_ERROR_HEADERS:
             return super()._read_msg()
         self._pos = head.end
         refused = RefusedValue(too_many_headers(head.header_count, self.max_headers), head.value or b"")

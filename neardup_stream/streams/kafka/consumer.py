@@ -27,7 +27,6 @@ from neardup_stream.streams.kafka.expansion import RefusedValue
 from neardup_stream.streams.kafka.passwords import follow_password
 from neardup_stream.streams.kafka.room import Room
 from neardup_stream.streams.kafka.starting import start_client
-from neardup_stream.wire.dead_letters import MAX_ERROR_HEADERS
 
 __all__ = [
     "FetchedRecords",
@@ -60,7 +59,7 @@ async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
         StreamUnavailable: the cluster cannot be reached.
         ConfigError: it denies access.
     """
-    parse_any_batch(config.max_expanded_bytes, config.max_headers + MAX_ERROR_HEADERS)
+    parse_any_batch(config.max_expanded_bytes, config.max_headers)
     consumer = AIOKafkaConsumer(**config.consumer_options())
     follow_password(client_of(consumer), config.connection)
     try:

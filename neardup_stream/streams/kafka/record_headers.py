@@ -44,7 +44,7 @@ def has_many_headers(records: bytes | memoryview, most: int) -> bool:  # noqa: C
         records: of a batch in format 2, uncompressed, behind each other.
         most: headers of one record.
 
-    Cost: 1 µs a record.
+    Cost: 1 to 2 µs a record, .3 of one of a few bytes.
     """
     at, size, least_bytes = 0, len(records), most * _LEAST_HEADER_BYTES
     try:

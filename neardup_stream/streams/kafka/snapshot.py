@@ -22,7 +22,6 @@ from neardup_stream.streams.kafka.config import (
 from neardup_stream.streams.kafka.consumer import close_consumer, fetch, position, record_in
 from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
 from neardup_stream.streams.kafka.starting import start_client
-from neardup_stream.wire.dead_letters import MAX_ERROR_HEADERS
 
 __all__ = ["TopicSnapshot", "open_snapshot"]
 
@@ -126,7 +125,7 @@ async def open_snapshot(
     """
     facts = (await require_topics(connection, [topic], right="Read"))[topic]
     everything = [TopicPartition(topic, number) for number in range(facts.partitions)]
-    parse_any_batch(max_expanded_bytes, max_headers + MAX_ERROR_HEADERS)
+    parse_any_batch(max_expanded_bytes, max_headers)
     consumer = AIOKafkaConsumer(**_consumer_options(connection))
     try:
         with kafka_errors(f"reading {topic}", right="Read"):

@@ -97,3 +97,15 @@ def test_the_limit_holds_beside_any_content(body: dict[str, str | bytes]) -> Non
 
     assert decode(page)
     assert refused_limit(page[:-1] + b', "meta": %b}' % arrays(INSIDE_A_PAGE + 1)) == "max_json_depth"
+
+
+def test_what_a_repeated_name_hides_counts_too() -> None:
+    page = page_with(b"ignored", arrays(INSIDE_A_PAGE + 1))
+
+    assert refused_limit(page[:-1] + b', "ignored": 1}') == "max_json_depth"
+
+
+def test_scripts_are_not_looked_into() -> None:
+    script = "if (a[0]) { f({b: [1]}); }\n" * 1_000
+
+    assert decode(msgspec.json.encode({"url": "http://a/", "html": f"<script>{script}</script>"}))

@@ -292,6 +292,7 @@ def test_a_record_has_as_many_headers_as_its_limit() -> None:
     decoder, headers = PageDecoder(PageLimits(max_headers=2)), (("a", b""),) * 3
 
     assert decoder.decode(record(page_json(), headers=headers[:2]))
+    assert decoder.decode(record(page_json(), headers=(*headers[:2], ("neardup.attempts", b"1"))))
     with pytest.raises(BadPage, match="3 headers, the limit is 2") as error:
         decoder.decode(record(page_json(), headers=headers))
     assert (error.value.reason, error.value.limit) == ("over_limit", "max_headers")
