@@ -57,7 +57,7 @@ def has_many_headers(records: bytes | memoryview, most: int) -> bool:  # noqa: C
                 at += 1
                 length |= (byte & _BITS) << shift
                 shift += 7
-            end = at + (length >> 1)
+            end = min(at + (length >> 1), size)
             if end - at > least_bytes:
                 at += 1  # the attributes
                 for _ in _TIME_AND_OFFSET:

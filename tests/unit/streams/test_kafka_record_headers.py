@@ -54,5 +54,5 @@ def test_heads_are_read_one_after_the_other(batch: list[tuple[Content, Content, 
 
 
 @given(st.binary(max_size=300))
-def test_damaged_records_are_left_to_the_parser(damaged: bytes) -> None:
-    assert has_many_headers(damaged, 1 << 16) in {True, False}
+def test_damaged_records_have_no_more_headers_than_they_have_room_for(damaged: bytes) -> None:
+    assert not has_many_headers(damaged, len(damaged) // 2)
