@@ -6,6 +6,8 @@ a record of 3 KB can have 16 million headers.
 
 from typing import Final, NamedTuple
 
+from aiokafka.record.util import decode_varint
+
 __all__ = ["RecordHead", "has_many_headers", "head_of"]
 
 _BITS: Final = 0x7F
@@ -75,10 +77,10 @@ def has_many_headers(records: bytes | memoryview, most: int) -> bool:  # noqa: C
                         shift += 7
                     if not length & 1:  # else there is none
                         at += length >> 1
-                if end - at > least_bytes and _number(records, at)[0] > most:
+                if end - at > least_bytes and decode_varint(records, at)[0] > most:
                     return True
             at = end
-    except IndexError:
+    except (IndexError, ValueError):
         return False
     return False
 
@@ -87,31 +89,18 @@ def head_of(records: bytes | bytearray, at: int) -> RecordHead:
     """Return the head of the record that begins there.
 
     Raises:
-        IndexError: the records end before it.
+        IndexError, ValueError: it is damaged, or the records end before it.
     """
-    length, at = _number(records, at)
+    length, at = decode_varint(records, at)
     end = at + length
-    time_delta, at = _number(records, at + 1)  # behind the attributes, which are unused
-    offset_delta, at = _number(records, at)
+    time_delta, at = decode_varint(records, at + 1)  # behind the attributes, which are unused
+    offset_delta, at = decode_varint(records, at)
     key, at = _content(records, at)
     value, at = _content(records, at)
-    header_count, _ = _number(records, at)
+    header_count, _ = decode_varint(records, at)
     return RecordHead(time_delta, offset_delta, key, value, header_count, end)
 
 
 def _content(records: bytes | bytearray, at: int) -> tuple[bytes | None, int]:
-    size, at = _number(records, at)
+    size, at = decode_varint(records, at)
     return (None, at) if size < 0 else (bytes(records[at : at + size]), at + size)
-
-
-def _number(records: bytes | bytearray | memoryview, at: int) -> tuple[int, int]:
-    """Return the signed number that begins there, and where it ends."""
-    byte = records[at]
-    at += 1
-    number, shift = byte & _BITS, 7
-    while byte > _BITS:
-        byte = records[at]
-        at += 1
-        number |= (byte & _BITS) << shift
-        shift += 7
-    return (number >> 1) ^ -(number & 1), at
