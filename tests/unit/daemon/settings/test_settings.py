@@ -20,7 +20,11 @@ from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.stores.redis.config import RedisConfig
-from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, KafkaConnection
+from neardup_stream.streams.kafka.config import (
+    DEFAULT_MAX_EXPANDED_BYTES,
+    DEFAULT_MAX_HEADERS,
+    KafkaConnection,
+)
 from neardup_stream.text.limits import TextLimits
 from neardup_stream.wire.pages import PageLimits
 from tests.unit.daemon.settings.refusals import refusal
@@ -113,6 +117,7 @@ def test_defaults_are_those_of_the_parts_they_configure() -> None:
     assert SimhashConfig(settings.text.window_tokens, settings.verdict.min_tokens) == SimhashConfig()
     assert settings.limits.text() == TextLimits()
     assert settings.limits.max_expanded_bytes == DEFAULT_MAX_EXPANDED_BYTES
+    assert settings.limits.max_headers == DEFAULT_MAX_HEADERS
     assert settings.frames.config() == FrameConfig()
     assert RetryPolicy(settings.pipeline.retry_deadline_seconds) == RetryPolicy()
     clusters = settings.clusters
