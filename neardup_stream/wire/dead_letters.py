@@ -34,6 +34,7 @@ ENVELOPE_BYTES = 4096
 
 ERROR_PREFIX = "neardup.error."
 """Prefix of the headers that make a record a dead letter."""
+
 MAX_ERROR_HEADERS = 16
 """Most headers that a dead letter has beside those of its record."""
 

@@ -17,7 +17,6 @@ _BRACKETS: Final = b"[{]}"
 _STEPS: Final = bytes.maketrans(_BRACKETS, b"\x01\x01\xff\xff")
 _OTHERS: Final = bytes(range(256)).translate(None, _BRACKETS)
 
-
 _LEAST_BYTES: Final = 2 * MAX_JSON_DEPTH
 
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
