@@ -28,7 +28,7 @@ from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.streams.files.digests import EarlyDigests
 from neardup_stream.streams.files.inputs import is_pipe
-from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
+from neardup_stream.streams.files.outputs import check_outputs, check_outside
 from neardup_stream.streams.files.source import check_inputs
 from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_revisits import RevisitTally
@@ -201,7 +201,7 @@ def _check(run: FilesRun, settings: Settings) -> None:
     """Refuse options that contradict each other, and outputs that would destroy what is read."""
     check_outputs(used_files(settings), run.outputs)
     if run.state_dir is not None:
-        _check_outside(run.state_dir.resolve(), run.outputs)
+        check_outside(run.state_dir, run.outputs)
     if run.uses_redis and run.state_dir is not None:
         raise click.UsageError("--state keeps a private Redis, --redis uses another one: choose")
     if run.clusters is not None and settings.clusters.rule == "off":
@@ -209,13 +209,6 @@ def _check(run: FilesRun, settings: Settings) -> None:
     if run.corpus is not None and settings.clusters.rule == "off":
         raise click.UsageError("--keep-representatives needs clusters: clusters.rule is off")
     check_inputs(run.files)  # before kernels are compiled
-
-
-def _check_outside(state_dir: Path, outputs: Sequence[str]) -> None:
-    """Refuse outputs that would destroy the index."""
-    for path in outputs:
-        if path != STANDARD_OUTPUT and Path(path).resolve().is_relative_to(state_dir):
-            raise click.UsageError(f"{path!r} is in the folder of --state: write it to another")
 
 
 def _print_outcomes(tally: Tally, seconds: float) -> None:

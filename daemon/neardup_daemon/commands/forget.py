@@ -6,11 +6,12 @@ from pathlib import Path
 import click
 
 from neardup_daemon.commands.completion import FILE_NAME
-from neardup_daemon.commands.options import with_settings, with_state
+from neardup_daemon.commands.options import used_files, with_settings, with_state
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally, by_outcome
 from neardup_daemon.terminal import counted
+from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs, check_outside
 
 __all__ = ["forget"]
 
@@ -53,8 +54,11 @@ def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, eve
         asyncio.run(publish_forgets(ids, settings))
         click.echo(f"{counted(len(ids), 'forget')} published to {settings.kafka.pages_topic}", err=True)
         return 0
+    output = events or STANDARD_OUTPUT
+    check_outputs(used_files(settings), [output])
+    check_outside(state_dir, [output])
     tally = Tally()
-    code = asyncio.run(forget_in_state(ids, settings, state_dir, events or "-", tally))
+    code = asyncio.run(forget_in_state(ids, settings, state_dir, output, tally))
     outcomes = by_outcome(tally.outcomes.items(), tally.skipped)
     click.echo(f"{counted(tally.outcomes.total(), 'page')}: {outcomes}", err=True)
     return code

@@ -14,7 +14,7 @@ from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, defa
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable
-from neardup_stream.streams.files.outputs import check_outputs
+from neardup_stream.streams.files.outputs import check_outputs, check_outside
 from neardup_stream.streams.files.source import check_inputs
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ def freeze(
 
     check_workers(options["worker_count"])
     check_outputs(settings_files(settings), [str(options["output"])])
+    if options["state_dir"] is not None:
+        check_outside(options["state_dir"], [str(options["output"])])
     if options["unseen_days"] and origin != "index":
         raise click.UsageError("--unseen-days is for --index")
     chosen, key_kinds = _parts(parts), _key_kinds(keys)

@@ -24,6 +24,7 @@ __all__ = [
     "OutputFile",
     "buffered_output",
     "check_outputs",
+    "check_outside",
     "is_written_directly",
 ]
 
@@ -75,6 +76,22 @@ def check_outputs(inputs: Sequence[str], outputs: Sequence[str]) -> None:
         if target in written and not target.is_pipe and {path, written[target]} != {STANDARD_OUTPUT}:
             raise ConfigError(f"{written[target]!r} and {path!r} are the same output: name two files")
         written[target] = path
+
+
+def check_outside(state_dir: Path, outputs: Sequence[str]) -> None:
+    """Raise if an output is in the folder of an index.
+
+    Args:
+        state_dir: the folder.
+        outputs: paths; `-` is standard output.
+
+    Raises:
+        ConfigError: writing it could destroy the index.
+    """
+    folder = state_dir.resolve()
+    for path in outputs:
+        if path != STANDARD_OUTPUT and Path(path).resolve().is_relative_to(folder):
+            raise ConfigError(f"{path!r} is in the folder of --state: write it to another")
 
 
 def _target(path: str, standard_fd: int) -> _Target | None:

@@ -130,15 +130,19 @@ def test_an_output_does_not_take_the_place_of_what_the_run_reads(
 
 
 @pytest.mark.parametrize("name", ["state/appendonly.aof", "link/new.jsonl"])
-def test_no_output_of_dedup_lies_in_the_folder_of_its_index(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "command",
+    [("dedup", "pages.jsonl", "--events"), ("forget", "page-17", "--events"), ("freeze", "--index", "-o")],
+    ids=lambda words: words[0],
+)
+def test_no_output_lies_in_the_folder_of_an_index(
+    command: tuple[str, ...], name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    state, pages, output = tmp_path / "state", tmp_path / "pages.jsonl", tmp_path / name
+    state, output = tmp_path / "state", tmp_path / name
     state.mkdir()
     (tmp_path / "link").symlink_to(state)
-    pages.write_bytes(b"")
 
-    assert main(["dedup", str(pages), "--state", str(state), "--events", str(output)]) == USAGE
+    assert main([*command, str(output), "--state", str(state)]) == USAGE
 
     assert "is in the folder of --state" in capsys.readouterr().err
     assert not output.exists()
