@@ -50,21 +50,21 @@ def pack_blocks(
     blocks: NDArray[np.uint64],
     firsts: NDArray[np.uint64],
 ) -> tuple[int, int]:
-    """Write as many blocks as these entries fill; return how many entries and blocks that is.
+    """Write as many blocks as these entries fill, or there is room for; return how many entries and blocks.
 
     Args:
         keys: of each entry, hash and page: `hash << page_bits | page`; ascending.
         page_bits: of a key.
         low_bits: of a hash, kept in the item.
         is_last: whether the last block may be short.
-        blocks: out, zeros; room for all.
-        firsts: out, the first hash of each block.
+        blocks: out, zeros.
+        firsts: out, the first hash of each block; as many as blocks.
     """
     item_bits = low_bits + page_bits
     start = count = 0
     shift, low_shift = np.uint64(page_bits), np.uint64(page_bits + low_bits)
     item_mask = (_ONE << low_shift) - _ONE
-    while start < keys.size:
+    while start < keys.size and count < blocks.shape[0]:
         first_high = keys[start] >> low_shift
         end, mark_bits = start, 0
         while end < keys.size:
