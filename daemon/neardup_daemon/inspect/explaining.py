@@ -42,6 +42,7 @@ from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Candidate, Match, version_byte
 from neardup_stream.pipeline.candidate_comparison import compare, verify
 from neardup_stream.pipeline.classification import (
+    MIN_CONTENT_SHINGLES,
     VerdictConfig,
     are_alike_known,
     contents_inside,
@@ -259,6 +260,7 @@ def _whole_texts(one: PageRecord, other: PageRecord, sketch: SketchConfig | None
     ]
     return WholeTexts(
         are_short=bool(wholes.counts.max() <= SHORT_SHINGLES),
+        are_empty=bool(wholes.left.max() < MIN_CONTENT_SHINGLES),
         resemblance=ratios[0],
         first_in_second=ratios[1],
         second_in_first=ratios[2],

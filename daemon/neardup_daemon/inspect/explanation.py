@@ -80,6 +80,8 @@ class WholeTexts(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         are_short: whether both have so few shingles that they are compared by the rule for short pages too.
+        are_empty: whether so little is left of both beside their frames that they are compared by the rule
+            for pages without content too.
         resemblance: what both have of what either has.
         first_in_second: the share of the first whole text that is inside the second.
         second_in_first: the share of the second whole text that is inside the first.
@@ -92,6 +94,7 @@ class WholeTexts(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     are_short: bool
+    are_empty: bool
     resemblance: float
     first_in_second: float
     second_in_first: float

@@ -1,12 +1,18 @@
 """Make sentences of an explanation of two pages of which one at least has a known frame."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from msgspec import UNSET
 
 from neardup_daemon.inspect.explanation import Explanation, WholeTexts
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES
-from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES, SHORT_CONTAINMENT, SMALL_FRAME
+from neardup_stream.pipeline.classification import (
+    EMPTY_CONTAINMENT,
+    MIN_CONTENT_SHINGLES,
+    SHORT_CONTAINMENT,
+    SMALL_FRAME,
+)
 
 __all__ = [
     "content_containment",
@@ -16,6 +22,9 @@ __all__ = [
     "what_whole_texts_lack",
     "whole_text_figures",
 ]
+
+_SHORT: Final = f"both are short, of at most {SHORT_SHINGLES} shingles"
+_EMPTY: Final = f"beside their frames both have fewer than {MIN_CONTENT_SHINGLES} shingles"
 
 
 def content_containment(facts: Explanation) -> tuple[str, float]:
@@ -28,11 +37,16 @@ def content_containment(facts: Explanation) -> tuple[str, float]:
 
 
 def near_by_whole_text(facts: Explanation, wholes: WholeTexts) -> str:
-    """Return why whole texts match: the first of the two rules that holds."""
-    if wholes.are_short and list(_what_alike_texts_lack(facts, wholes)):
+    """Return why whole texts match: the first of the three rules that holds."""
+    if list(_what_alike_texts_lack(facts, wholes)):
+        kind, least = (
+            (_SHORT, SHORT_CONTAINMENT)
+            if wholes.are_short and _mutual(wholes) >= SHORT_CONTAINMENT
+            else (_EMPTY, EMPTY_CONTAINMENT)
+        )
         return (
-            f"They match by whole text: both are short, of at most {SHORT_SHINGLES} shingles, and"
-            f" {_mutual(wholes):.2f} of either is inside the other, at least {SHORT_CONTAINMENT:g}."
+            f"They match by whole text: {kind}, and {_mutual(wholes):.2f} of either is inside the other, at"
+            f" least {least:g}."
         )
     at_least = facts.thresholds
     return (
@@ -56,11 +70,12 @@ def too_little_content(facts: Explanation) -> Iterator[str]:
 def what_whole_texts_lack(facts: Explanation, wholes: WholeTexts) -> Iterator[str]:
     """Yield why whole texts do not match."""
     yield from _what_alike_texts_lack(facts, wholes)
-    if wholes.are_short:
-        yield (
-            f"both are short, of at most {SHORT_SHINGLES} shingles, but {_mutual(wholes):.2f} of one inside"
-            f" the other is less than {SHORT_CONTAINMENT:g}"
-        )
+    for holds, kind, least in (
+        (wholes.are_short, _SHORT, SHORT_CONTAINMENT),
+        (wholes.are_empty, _EMPTY, EMPTY_CONTAINMENT),
+    ):
+        if holds:
+            yield f"{kind}, but {_mutual(wholes):.2f} of one inside the other is less than {least:g}"
 
 
 def frame_shares(facts: Explanation) -> str:

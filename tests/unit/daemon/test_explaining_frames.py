@@ -148,6 +148,29 @@ async def test_short_pages_match_by_their_whole_texts(tmp_path: Path) -> None:
     )
 
 
+async def test_pages_of_next_to_no_content_match_by_nearly_equal_whole_texts(tmp_path: Path) -> None:
+    explanation = await explained(
+        tmp_path, framed_page(KNOWN, "one", words=8), at("x", framed_page(KNOWN, "two", words=8))
+    )
+
+    assert (explanation.verdict, explanation.view) == ("near", "whole")
+    assert explanation.whole_texts is not UNSET
+    assert explanation.whole_texts.are_empty
+    assert sentences(explanation)[0].startswith(
+        "They match by whole text: beside their frames both have fewer than 8 shingles, and 0.9"
+    )
+    assert sentences(explanation)[0].endswith("of either is inside the other, at least 0.95.")
+
+
+async def test_of_other_pages_of_next_to_no_content_it_is_said_how_alike_they_must_be(tmp_path: Path) -> None:
+    explanation = await explained(
+        tmp_path, framed_page(KNOWN, "one", words=8), at("x", short_page("b", "two", words=8))
+    )
+
+    assert (explanation.verdict, explanation.is_match) == ("unlike", False)
+    assert "beside their frames both have fewer than 8 shingles, but 0." in sentences(explanation)[0]
+
+
 async def test_a_page_of_next_to_no_content_is_not_compared_by_content(tmp_path: Path) -> None:
     explanation = await explained(
         tmp_path, framed_page(KNOWN, "one", words=8), at("x", framed_page(KNOWN, "two", words=60))
@@ -201,9 +224,9 @@ async def test_bands_that_a_stored_page_looked_for_are_not_known(
     assert (explanation.tables.whole_bands_unknown, explanation.tables.may_meet) == (is_unknown, True)
 
 
-def short_page(path: str, name: str) -> bytes:
-    """Return a few lines of the frame of a known site, and a dozen words of its own."""
-    page = framed_page(KNOWN, name, words=12)
+def short_page(path: str, name: str, words: int = 12) -> bytes:
+    """Return a few lines of the frame of a known site, and a few words of its own."""
+    page = framed_page(KNOWN, name, words=words)
     head, _, rest = page.partition(b"<li>menu entry 7")
     _, _, rest = rest.partition(b"</ul>")
     body, _, _ = rest.partition(b"<footer>")
