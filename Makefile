@@ -30,8 +30,8 @@ help: ## List the targets
 demo: .venv/.stamp-run ## Find the near-duplicates of a sample crawl, with everything set up as needed
 	$(BIN)/neardup-stream demo
 
-test: packages .venv/.stamp-dev ## Set up, then run all that CI runs: format, lint, types, floors, every tier
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target SIDE_BY_SIDE=1 kernels check jars
+test: $(BIN)/python ## Set up, then run all that CI runs: format, lint, types, floors, every tier
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target SIDE_BY_SIDE=1 packages kernels check jars
 	$(SUITE)
 
 check: lint types floors ## Everything that can be said without running the code
@@ -147,14 +147,14 @@ $(BIN)/python:
 	$(call install,$(venv-package))
 	$(PYTHON) -m venv .venv
 
-jars: .venv/.stamp-dev
+jars: .venv/.stamp-dev | packages
 	$(BIN)/python -m tests.servers.kafka
 
 kernels: .venv/.stamp-dev
 	$(BIN)/python -m tests.kernels
 
-packages:
-	$(call install,$(venv-package) $(server-packages))
+packages: | $(BIN)/python # which may need a package itself, and only one installation runs at a time
+	$(call install,$(server-packages))
 
 # The Debian package $(2) if the command $(1) fails.
 unless = $(if $(shell $(1) >/dev/null 2>&1 && echo works),,$(2))
