@@ -117,6 +117,7 @@ class PortionInClusters:
         ]
         self._plan: _Plan | None = None
         self._decided: dict[Position, Decided] = {}
+        """Also by others: a row is read once, as it never changes."""
 
     async def plan(self) -> Sequence[PlannedRequest]:
         """Read a snapshot, and plan what is not decided yet.
@@ -173,7 +174,9 @@ class PortionInClusters:
 
     async def _planned(self) -> _Plan:
         reader = await self._snapshot()
-        settled = settled_in(reader.snapshot, [request.position for request in self._requests])
+        found = settled_in(reader.snapshot, self._undecided())
+        self._decided |= found.rows
+        settled = found._replace(rows=self._decided)
         todo = still_to_decide(self._requests, settled, reader.snapshot.pages)
         refuse_ended_epochs(reader.snapshot, [request.position for request in todo])
         if todo and reader.snapshot.swept_count > self._aged_count:
@@ -218,12 +221,15 @@ class PortionInClusters:
         if not self._pace.is_first:
             self._requests = [_placed(request) for request in self._requests]
             self._lone, self._others = set(), list(self._requests)
-        positions = [request.position for request in self._requests]
         reader = Reader(self._planning.store, self._planning.describe)
         own = new_handles(self._others) if self._pace.is_first else set()
         reader.snapshot.assume_absent(page_cells(own))
-        await reader.read_rows(positions, page_cells(known_handles(self._others) - own))
+        await reader.read_rows(self._undecided(), page_cells(known_handles(self._others) - own))
         return reader
+
+    def _undecided(self) -> list[Position]:
+        positions = (request.position for request in self._requests)
+        return [position for position in positions if position not in self._decided]
 
     def _is_lone(self, request: Request) -> TypeGuard[PlaceRequest]:
         """Return whether a request needs no plan: its page is new, and no page here matches it."""

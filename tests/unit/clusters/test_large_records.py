@@ -1,5 +1,6 @@
 """Large decision records are stored with few others, and no others are stored one by one for them."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -15,7 +16,7 @@ from neardup_stream.clusters.requests import PlaceRequest, Request
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.message import Position
 from neardup_stream.pipeline.decide import decide_requests
-from neardup_stream.stores.cluster_store import Transaction
+from neardup_stream.stores.cluster_store import ROWS, Cell, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import PARTITION, describe, node
 
@@ -26,7 +27,7 @@ ALL = [ROW_BYTES_AT_ONCE // 8] * REQUESTS_AT_ONCE
 
 
 class CountingStore(MemoryClusters):
-    """Counts the bytes of decision records of each commit; the first commits may be refused.
+    """Counts commits, and how often each block of decision records is read; the first commits may be refused.
 
     Args:
         refused_count: how many.
@@ -36,6 +37,13 @@ class CountingStore(MemoryClusters):
         super().__init__()
         self.refused_count = refused_count
         self.commit_count = 0
+        self.block_reads: Counter[Cell] = Counter()
+
+    async def read(
+        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+    ) -> tuple[list[bytes | None], list[list[Member]]]:
+        self.block_reads.update(cell for cell in cells if cell.table.startswith(ROWS))
+        return await super().read(cells, ranges)
 
     async def commit(self, transaction: Transaction) -> int | None:
         if self.refused_count:
@@ -77,6 +85,21 @@ async def test_a_portion_with_large_records_takes_no_more_commits_than_their_byt
     assert [len(row) for row in rows] == list(sizes)
     assert store.commit_count == commit_count
     assert made_count <= (2 + refused_count) * len(sizes)
+
+
+@pytest.mark.parametrize("known_count", [0, REQUESTS_AT_ONCE // 2])
+async def test_what_a_portion_of_many_commits_has_decided_is_not_read_again(known_count: int) -> None:
+    store = CountingStore()
+    clusters = Clusters(store, describe)
+    known, _ = await decided_rows(clusters, ALL[:known_count])
+    store.block_reads.clear()
+
+    rows, _ = await decided_rows(clusters, ALL)
+
+    assert rows[:known_count] == known
+    assert len(rows) == len(ALL)
+    assert bool(store.block_reads) == bool(known_count)
+    assert set(store.block_reads.values()) <= {1}
 
 
 @given(st.lists(st.sampled_from([0, SMALL, ROW_BYTES_AT_ONCE // 3, ROW_BYTES_AT_ONCE, LARGE]), max_size=20))
