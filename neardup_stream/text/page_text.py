@@ -84,12 +84,12 @@ def _utf8_bytes(text: str) -> int:
 
 
 def is_markup(content_type: str | None, content: str) -> bool:
-    """Return whether the content is HTML or XML: by its media type, else by a leading `<`.
+    """Return whether the content is HTML or XML: by its media type, or without a whole one by a leading `<`.
 
     >>> is_markup("text/plain", "<b>"), is_markup("application/xhtml+xml", ""), is_markup(None, " <p>a")
     (False, True, True)
     """
-    if content_type is None:
-        return content.lstrip().startswith("<")
-    media_type = content_type.partition(";")[0].strip().lower()
-    return media_type.endswith(("html", "xml"))
+    media_type = (content_type or "").partition(";")[0].strip().lower()
+    if media_type.endswith(("html", "xml")):
+        return True
+    return "/" not in media_type and content.lstrip().startswith("<")
