@@ -153,6 +153,7 @@ def _recall_rows(corpus: Corpus, sketch: SketchConfig, settings: Settings) -> li
                     corpus.words,
                     words,
                     sketch,
+                    verdict.near_resemblance,
                     verdict.content_containment if share > SMALL_FRAME else verdict.near_containment,
                     share,
                 )

@@ -26,18 +26,24 @@ def resemblance_after_edits(words: int, edited_words: float, config: SketchConfi
 
 
 def recall_of_edits(
-    words: int, edited_words: float, config: SketchConfig, near_containment: float, frame_share: float = 0.0
+    words: int,
+    edited_words: float,
+    config: SketchConfig,
+    near_resemblance: float,
+    near_containment: float,
+    frame_share: float = 0.0,
 ) -> float:
     """Return the probability that a copy with edited words is reported as a duplicate.
 
     A copy is found if its page shares a band, with probability 1 - (1 - r**band_bins)**bands at resemblance
-    r, and accepted if the estimate of its containment reaches the threshold; the estimate errs by the
-    standard error of the sketch. What simhash tables find besides is left out: little that bands miss.
+    r, and accepted if the estimates of its resemblance and containment reach the thresholds; an estimate errs
+    by the standard error of the sketch. What simhash tables find besides is left out: little that bands miss.
 
     Args:
         words: tokens of the page.
         edited_words: of them, replaced.
         config: of the sketches.
+        near_resemblance: threshold of `verdict.near_resemblance`.
         near_containment: threshold of `verdict.near_containment`.
         frame_share: share of the words that is the frame of their site, in which nothing is edited, in
             [0, 1). Once the frame is learned it is not compared.
@@ -47,9 +53,9 @@ def recall_of_edits(
     """
     content_words = max(round(words * (1 - frame_share)), config.shingle_tokens)
     resemblance = resemblance_after_edits(content_words, edited_words, config)
-    return _found_share(resemblance, config) * _accepted_share(
-        resemblance, near_containment, content_words, config
-    )
+    of_containment = near_containment / (2 - near_containment)  # of two pages of one length
+    least = max(near_resemblance, of_containment)
+    return _found_share(resemblance, config) * _accepted_share(resemblance, least, content_words, config)
 
 
 def _found_share(resemblance: float, config: SketchConfig) -> float:
@@ -58,9 +64,8 @@ def _found_share(resemblance: float, config: SketchConfig) -> float:
     return 1.0 if equal >= 1 else 1 - exp(config.bands * log1p(-equal))
 
 
-def _accepted_share(resemblance: float, containment: float, words: int, config: SketchConfig) -> float:
+def _accepted_share(resemblance: float, least: float, words: int, config: SketchConfig) -> float:
     """Return the probability that the estimate reaches the threshold, by the normal approximation."""
-    least = containment / (2 - containment)  # of two pages of one length
     filled_bins = config.bins * (1 - exp(-max(words - config.shingle_tokens + 1, 1) / config.bins))
     chance = 1 / ((1 << config.code_bits) - 1)
     agreeing = resemblance + (1 - resemblance) * chance
