@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.placements import lone_cluster_id
 from neardup_stream.clusters.rules import DEFAULT_LINK_CONTAINMENT, Rule, linked
@@ -61,6 +62,8 @@ inside one, or the other way round. undecided: it has too few tokens. unchanged:
 
 _INPUT: Final = Partition("detector", 0)
 
+_FEWEST_BLOCKS: Final = 4
+
 
 @dataclass(frozen=True, slots=True)
 class DetectorConfig:
@@ -70,7 +73,8 @@ class DetectorConfig:
         expected_pages: the most that will be kept; sets the width of the buckets.
         simhash: window of the simhash, and the fewest tokens of a page that is compared.
         sketch: shingles and bins of the sketches, and how many bands are indexed.
-        verdict: when two pages match; None for the usual thresholds.
+        verdict: when two pages match; None for the usual thresholds. One without a sketch compares simhashes
+            alone, which may then differ in at most 7 bits.
         rule: which matching pages share a cluster.
     """
 
@@ -123,6 +127,14 @@ class _Home(NamedTuple):
     representative: str | None = None
 
 
+def _index_config(expected_pages: int, verdict: VerdictConfig) -> IndexConfig:
+    """Return an index that finds what the verdict accepts: by bands too, or by simhashes alone."""
+    if verdict.sketch is not None:
+        return IndexConfig(expected_pages=expected_pages, bands=verdict.sketch.bands)
+    bits = verdict.distance_bits
+    return IndexConfig(PermutedConfig(max(_FEWEST_BLOCKS, bits + 1), bits), expected_pages)
+
+
 class Detector:
     """Says of each page which earlier ones it matches, and which page of its cluster to keep.
 
@@ -134,13 +146,13 @@ class Detector:
 
     def __init__(self, config: DetectorConfig | None = None) -> None:
         config = config or DetectorConfig()
-        layout = IndexLayout(IndexConfig(expected_pages=config.expected_pages, bands=config.sketch.bands))
+        self._verdict = config.verdict or VerdictConfig(config.sketch)
+        layout = IndexLayout(_index_config(config.expected_pages, self._verdict))
         records = MemoryRecords(layout.shard_bits + layout.slot_bits)
         former = FormerVersions()
         self._clusters = Clusters(MemoryClusters(time), Descriptions(records, former), config.rule)
         index, key = PermutedIndex(ArrayTables(), layout), secrets.token_bytes(KEY_BYTES)
         self._stores = PageStores(index, records, self._clusters, key, former=former)
-        self._verdict = config.verdict or VerdictConfig(config.sketch, layout.config.permuted.distance_bits)
         self._extract = Extract("all_text")
         self._fingerprint = Fingerprint(config.simhash, self._verdict.sketch, scope_by(EVERYTHING))
         retries = Retries(RetryPolicy(), NoMeters(), lambda _error: None)

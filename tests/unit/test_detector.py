@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from neardup_stream import Detector, DetectorConfig, Page, PageVerdict, SketchConfig, VerdictConfig
+from neardup_stream import (
+    Detector,
+    DetectorConfig,
+    Page,
+    PageVerdict,
+    SketchConfig,
+    VerdictConfig,
+    hamming_distance,
+    simhash,
+)
 from neardup_stream.clusters.rules import components
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.page import PageId
@@ -45,6 +54,20 @@ async def test_each_page_gets_its_class_and_the_representative_of_its_cluster() 
     assert first["c"].cluster == later["d"].cluster == first["a"].cluster
     assert [verdict.is_duplicate for verdict in later.values()] == [True, False, False]
     assert [match.id for match in later["whole"].containers][:1] == ["a"]
+
+
+@pytest.mark.parametrize("distance_bits", [0, 3, 7])
+async def test_without_a_sketch_pages_match_within_a_distance_of_their_simhashes(distance_bits: int) -> None:
+    texts = {f"page {count}": essay(1, edits=range(10, 10 + count)) for count in range(12)}
+    detector = Detector(DetectorConfig(verdict=VerdictConfig(None, distance_bits)))
+
+    for page_id, verdict in by_id(await detector.add(texts)).items():
+        earlier = list(texts)[: list(texts).index(page_id)]
+        distances = {
+            each: hamming_distance(simhash(texts[page_id]), simhash(texts[each])) for each in earlier
+        }
+        near = {each for each, distance in distances.items() if distance <= distance_bits}
+        assert {match.id for match in verdict.matches} == near
 
 
 async def test_verdicts_come_in_the_order_of_the_pages() -> None:
