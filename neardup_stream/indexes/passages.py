@@ -168,7 +168,8 @@ class PassageIndex:
             text: as it is, not canonical.
             min_tokens: shorter passages are omitted.
             common_pages: hashes on more pages are ignored; at most the value used to freeze the archive.
-            min_hits: a page with fewer is omitted; if passages are estimated, also a passage.
+            min_hits: a page with fewer is omitted; if passages are estimated, also a passage, and a shingle
+                that is repeated counts once.
 
         Raises:
             ConfigError: `common_pages` is larger than the archive's.
@@ -195,7 +196,7 @@ class PassageIndex:
         hit_counts = np.add.reduceat(counts[queries], bounds[:-1]) if rows.size else bounds[:-1]
         found = []
         for start, end, hit_count in zip(bounds[:-1], bounds[1:], hit_counts, strict=True):
-            if hit_count >= min_hits:
+            if (hit_count if self.has_texts else end - start) >= min_hits:
                 overlap = self._overlap(asked, int(rows[start]), queries[start:end], min_tokens, min_hits)
                 if overlap.passages:
                     found.append(overlap)
@@ -214,7 +215,7 @@ class PassageIndex:
             window = max(
                 window_of(tokens.hashes.size, QUERY_SHINGLES), window_of(size, self._lists.facts.shingles)
             )
-            runs = _estimated(asked.places[is_hit], window, min_tokens, min_hits)
+            runs = _estimated(asked.places[is_hit], asked.which[is_hit], window, min_tokens, min_hits)
         else:
             page_tokens = locate_tokens(self._texts.text(row))
             size = page_tokens.hashes.size
@@ -244,13 +245,18 @@ def _spread(which: NDArray[np.intp], counts: NDArray[np.int64]) -> NDArray[np.bo
     return is_tried
 
 
-def _estimated(places: NDArray[np.int64], window: int, min_tokens: int, min_hits: int) -> list[CommonRun]:
-    """Return the chains of hits no further apart than a window, like those of a common run."""
+def _estimated(
+    places: NDArray[np.int64], which: NDArray[np.intp], window: int, min_tokens: int, min_hits: int
+) -> list[CommonRun]:
+    """Return the chains of hits no further apart than a window, like those of a common run.
+
+    One hash at many places is the evidence of one: it may be there by chance.
+    """
     bounds = [0, *(np.flatnonzero(np.diff(places) > window) + 1).tolist(), places.size]
     runs = []
     for start, end in pairwise(bounds):
         first, last = int(places[start]), int(places[end - 1]) + SHINGLE_TOKENS
-        if end - start >= min_hits and last - first + window >= min_tokens:
+        if np.unique(which[start:end]).size >= min_hits and last - first + window >= min_tokens:
             runs.append(CommonRun(first, 0, last - first))
     return runs
 

@@ -116,6 +116,22 @@ def test_without_texts_a_passage_is_estimated_within_the_common_run(tmp_path: Pa
     assert overlap.hit_count > 90
 
 
+def test_without_texts_a_phrase_that_the_text_repeats_is_the_evidence_of_one_hit(tmp_path: Path) -> None:
+    phrase = " ".join(f"phrase{number}" for number in range(SHINGLE_TOKENS))
+    text, other = (
+        ". ".join(f"{phrase}, {name}{number}" for number in range(60)) for name in ("chapter", "verse")
+    )
+    path = tmp_path / "estimated.nda"
+    pages = [frozen_page(1, content=other), frozen_page(2, content=text)]
+    build_archive(path, pages, parts=text_writers(tmp_path)[:1])
+
+    found = PassageIndex.open(path).overlaps(text).found
+    by_one_hit = PassageIndex.open(path).overlaps(text, min_hits=1).found
+
+    assert [overlap.page.url for overlap in found] == [pages[1].logged.url]
+    assert {overlap.page.url for overlap in by_one_hit} == {page.logged.url for page in pages}
+
+
 def test_without_texts_what_stands_between_two_common_runs_is_in_neither_passage(tmp_path: Path) -> None:
     runs = [" ".join(f"{name}{number}" for number in range(1000)) for name in ("first", "second")]
     between = " ".join(f"between{number}" for number in range(34))
