@@ -23,7 +23,7 @@ class PageRows:
         self._changed: set[str] = set()
 
     def __iter__(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        return iter(self._rows.items())  # no copy: of 500,000 deletions perhaps none is due
+        return iter(self._rows.items())
 
     def get(self, page_id: str) -> tuple[Any, ...] | None:
         """Return the row of a page; None if there is none."""

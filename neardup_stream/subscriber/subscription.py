@@ -1,12 +1,12 @@
 """Keep a subscriber's state in a file, so that it can stop, crash and start again."""
 
 import sqlite3
-from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from .decoding import CloudEvent
+from .due_rows import DueRows
 from .page_rows import PageRows
 from .storing import create_tables, load_knowledge, save_knowledge
 from .tracked import Change, Effect, Fold, PageStatus
@@ -51,6 +51,7 @@ class Subscription:
             self._offsets = {(topic, partition): following for topic, partition, following in rows}
             self._due = PageRows(self._database, "due")
             self._deletions = PageRows(self._database, "deletions")
+            self._due_deletions = DueRows(self._deletions)
             self._redirects = PageRows(self._database, "redirects")
             self._perhaps_acted_upon = {page_id for page_id, _ in self._due}
             self._renewed = set[str]()  # since they were last due; those of an earlier process are due again
@@ -145,16 +146,16 @@ class Subscription:
 
     def delete_later(self, page_id: str, time: float) -> None:
         """Note that a copy may be deleted from a time on; an earlier note stands."""
-        if self._deletions.get(page_id) is None:
-            self._deletions.put(page_id, time)
+        if not self._due_deletions.has(page_id):
+            self._due_deletions.put(page_id, time)
 
     def delete_never(self, page_id: str) -> None:
         """Withdraw the note that a copy may be deleted, or note that it was."""
-        self._deletions.remove(page_id)
+        self._due_deletions.remove(page_id)
 
     def deletions(self, now: float) -> tuple[str, ...]:
         """Return the ids of the copies whose time has come, the earliest first."""
-        return tuple(page_id for page_id, _ in takewhile(lambda each: each[1][0] <= now, self._deletions))
+        return self._due_deletions.until(now)
 
     def redirected_url(self, page_id: str) -> str | None:
         """Return the URL of a page that is redirected elsewhere; None if none is."""

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -267,6 +269,34 @@ def test_a_failed_method_is_called_again_at_the_next_time_and_those_before_it_ar
     subscriber.pages.failing = None
 
     assert kinds(subscriber.take(()), "mark") == [("mark", "copy 2", "first")]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 9), st.booleans())), st.integers(0, 9))
+def test_deletions_are_due_at_their_times_whatever_the_order_in_which_they_were_noted(
+    notes: list[tuple[str, int, bool]], now: int
+) -> None:
+    expected = dict[str, int]()
+    with Subscription(":memory:") as subscription:
+        for page_id, time, is_withdrawn in notes:
+            if is_withdrawn:
+                subscription.delete_never(page_id)
+                expected.pop(page_id, None)
+            else:
+                subscription.delete_later(page_id, time)
+                expected.setdefault(page_id, time)
+            due = sorted((time, each) for each, time in expected.items() if time <= now)
+            assert subscription.deletions(now) == tuple(each for _, each in due)
+
+
+def test_deletions_are_due_at_their_times_after_a_start_again(subscriber: Subscriber) -> None:
+    for page_id, time in (("late", 9.0), ("early", 1.0), ("later", 99.0)):
+        subscriber.subscription.delete_later(page_id, time)
+    subscriber.subscription.save()
+
+    subscriber.start_again()
+    subscriber.subscription.delete_later("now", 5.0)
+
+    assert subscriber.subscription.deletions(9.0) == ("early", "now", "late")
 
 
 def test_looking_for_due_deletions_copies_none_that_are_not_due(subscriber: Subscriber) -> None:
