@@ -44,7 +44,8 @@ KEEPING_UP: Final = Row(
             "none",
             (
                 Query(
-                    'max(neardup_topic_partitions{job=~"$job"}) - sum(neardup_assigned_partitions{job=~"$job"})'
+                    'sum(max by (job) (neardup_topic_partitions{job=~"$job"}))'
+                    ' - sum(neardup_assigned_partitions{job=~"$job"})'
                 ),
             ),
             kind="stat",
@@ -78,8 +79,8 @@ KEEPING_UP: Final = Row(
         ),
         Panel(
             "Time to catch up",
-            "Consumer lag divided by the rate of the last minutes. If it grows, add daemons, up to the number of"
-            " partitions.",
+            "Consumer lag divided by the rate of the last minutes: the time if no more pages came. If it grows,"
+            " add daemons, up to the number of partitions.",
             "s",
             (
                 Query(
