@@ -220,6 +220,20 @@ def test_pages_that_were_published_and_not_committed_are_judged_once_daemons_run
     check(own, messages)
 
 
+def test_an_index_that_is_lost_before_the_first_commit_is_recovered(own: Own) -> None:
+    messages = crawl(RECORDS // 8, seed=12)
+    publish(own.site, messages)
+    with start_daemon((*own.settings, SHORT_SESSION, "failpoints.kill=before events.send 1")) as daemon:
+        assert daemon.wait() == -signal.SIGKILL
+    own.client.flushall()
+    assert "the group has committed offsets with index" in own.refusal()
+
+    wait_until(lambda: own.site.call("recover").returncode == 0, QUIET_SECONDS)
+
+    own.finish([])
+    check(own, messages)
+
+
 def test_nothing_is_recovered_while_a_daemon_runs(own: Own) -> None:
     with start_daemon(own.settings) as daemon:
         daemon.wait_until_ready()

@@ -81,6 +81,18 @@ class Recovered(NamedTuple):
     removed_count: int | None
 
 
+class _Committed(NamedTuple):
+    """What the group has committed of the pages topic.
+
+    Attributes:
+        offsets: of all partitions; 0 where there is none.
+        begun: the partitions of which there is one: beside it stands which index it is of.
+    """
+
+    offsets: dict[Partition, int]
+    begun: list[Partition]
+
+
 class _NoSink:
     """A sink that drops its messages."""
 
@@ -127,7 +139,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         pages = await stack.enter_async_context(
             topic_snapshot(settings, kafka.pages_topic, input_id(kafka.pages_topic, kafka.input_epoch))
         )
-        record_count = await _judge_again(settings, stores, pages, committed, on_records)
+        record_count = await _judge_again(settings, stores, pages, committed.offsets, on_records)
         corrections = Corrections(
             name, namespace.token, namespace.version_floor, int(time() * 1000), verdict_config(settings)
         )
@@ -141,14 +153,21 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         publisher.page_count,
         publisher.cluster_count,
         publisher.event_count,
-        sum(max(0, end - max(pages.beginnings[one], committed[one])) for one, end in pages.ends.items()),
+        sum(
+            max(0, end - max(pages.beginnings[one], committed.offsets[one]))
+            for one, end in pages.ends.items()
+        ),
         publisher.lost,
-        {one.number: first for one, first in pages.beginnings.items() if first > 0 and committed[one] > 0},
+        {
+            one.number: first
+            for one, first in pages.beginnings.items()
+            if first > 0 and committed.offsets[one] > 0
+        },
         removed_count,
     )
 
 
-async def _committed(settings: Settings) -> dict[Partition, int]:
+async def _committed(settings: Settings) -> _Committed:
     """Return the committed offsets of the group, which must have no members meanwhile.
 
     Raises:
@@ -167,7 +186,10 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
     ]
     offsets = await committed_offsets(connection, kafka.group_id, every)
     pages = input_id(kafka.pages_topic, kafka.input_epoch)
-    return {Partition(pages, one.partition): offsets.get(one, 0) for one in every}
+    return _Committed(
+        {Partition(pages, one.partition): offsets.get(one, 0) for one in every},
+        [Partition(pages, one.partition) for one in every if one in offsets],
+    )
 
 
 async def _read_events(settings: Settings) -> PublishedPages:
@@ -214,17 +236,16 @@ async def _judge_again(
     return source.record_count
 
 
-async def _commit(settings: Settings, stores: Stores, committed: dict[Partition, int]) -> None:
-    """Note beside the group's offsets which index they are of now."""
-    begun = [one for one, offset in committed.items() if offset]
-    if not begun:
+async def _commit(settings: Settings, stores: Stores, committed: _Committed) -> None:
+    """Note beside the group's offsets which index they are of now, also where nothing was read yet."""
+    if not committed.begun:
         return
-    witnesses = await stores.epochs.witnesses(begun)
+    witnesses = await stores.epochs.witnesses(committed.begun)
     offsets = {
         TopicPartition(settings.kafka.pages_topic, one.number): OffsetAndMetadata(
-            committed[one], witnesses[one]
+            committed.offsets[one], witnesses[one]
         )
-        for one in begun
+        for one in committed.begun
     }
     await commit_for_group(kafka_connection(settings), settings.kafka.group_id, offsets)
 
