@@ -16,6 +16,7 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.frames import RedisFrames
 from neardup_stream.stores.redis.keys import ClusterKeys, Keys, meta_key
 from neardup_stream.stores.redis.namespace import (
+    begin_to_correct,
     check_policy,
     enter_index,
     found_successor,
@@ -148,6 +149,22 @@ async def test_a_successor_has_keys_of_its_own_and_a_greater_token(
     assert found.token > max(former.token, "0fffffffffff")
     assert found.schema_id not in former.schema_id
     assert found.version_floor == 8
+
+
+async def test_an_index_is_refused_once_subscribers_have_corrections_to_another_one(
+    client: RedisClient, namespace: str
+) -> None:
+    await open_namespace(client, namespace, {"blocks": 4}, POLICY)
+    abandoned = await found_successor(client, namespace, {"blocks": 4}, above="")
+    await begin_to_correct(client, namespace, abandoned)
+
+    with pytest.raises(ConfigError, match=r"did not end, .* run 'neardup-stream recover'"):
+        await open_namespace(client, namespace, {"blocks": 4}, POLICY)
+
+    successor = await found_successor(client, namespace, {"blocks": 4}, above=abandoned.token)
+    await begin_to_correct(client, namespace, successor)
+    await install(client, namespace, {"blocks": 4}, successor)
+    assert (await open_namespace(client, namespace, {"blocks": 4}, POLICY)).token == successor.token
 
 
 async def test_a_namespace_is_founded_once_and_then_the_same_for_all(

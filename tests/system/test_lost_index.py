@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import pytest
 import redis
+from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.message import Message
 from neardup_stream.stores.guarded_clusters import REMEDY
+from neardup_stream.stores.redis.keys import meta_key
 from tests.pipelines import essay, page_json
 from tests.servers.daemon import start_daemon
 from tests.servers.process import wait_until
@@ -161,3 +163,18 @@ def test_check_names_the_remedy_where_the_clusters_alone_are_lost(own: Own) -> N
 
     assert check.returncode == 2
     assert b"is not there any more; stop all daemons and run 'neardup-stream recover'" in check.stdout
+
+
+def test_after_a_recovery_that_did_not_end_another_one_is_asked_for_until_one_ends(own: Own) -> None:
+    finish(own)
+    namespace = Settings.load(overrides=own.settings).redis.namespace
+    own.client.hset(meta_key(namespace), "corrected_to", "another index")
+
+    assert "did not end, and subscribers have some of its corrections" in refusal(own)
+    check = own.site.call("check")
+    assert check.returncode == 2
+    assert b"did not end" in check.stdout
+
+    assert own.site.call("recover").returncode == 0
+    assert own.site.call("check").returncode == 0
+    finish(own)

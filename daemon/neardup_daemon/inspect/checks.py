@@ -16,7 +16,12 @@ from neardup_daemon.terminal import counted
 from neardup_stream.errors import NeardupError
 from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.namespace import Namespace, check_policy, read_namespace
+from neardup_stream.stores.redis.namespace import (
+    Namespace,
+    check_policy,
+    read_namespace,
+    require_corrected,
+)
 from neardup_stream.stores.redis.rights import require_rights
 from neardup_stream.stores.redis.servers import inspect_servers
 from neardup_stream.streams.kafka.admin import TopicFacts, create_topic, describe_topics
@@ -121,6 +126,7 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
             stored = await read_namespace(client, namespace, schema(layouts.base))
             if stored:
                 await check_policy(client, namespace, policy(settings))
+            await require_corrected(client, namespace)
             state = f"holds an index of these settings{_made_by(stored)}" if stored else "is free"
             yield Finding("good", f"redis: namespace {namespace!r} {state}")
             for finding in judge_tables(settings, layouts):

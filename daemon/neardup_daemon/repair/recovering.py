@@ -37,6 +37,7 @@ from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.keys import all_keys, epochs_key, index_prefix, meta_key
 from neardup_stream.stores.redis.namespace import (
     Namespace,
+    begin_to_correct,
     check_policy,
     found_successor,
     install,
@@ -144,6 +145,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
             name, namespace.token, namespace.version_floor, int(time() * 1000), verdict_config(settings)
         )
         publisher = Publisher(settings, stores, corrections, published)
+        await begin_to_correct(client, name, namespace)
         await publisher.publish()
         await install(client, name, schema(settings), namespace)
         await _commit(settings, stores, committed)

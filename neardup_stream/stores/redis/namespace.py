@@ -19,7 +19,7 @@ from time import time
 from neardup_stream.errors import ConfigError, CorruptData, InvariantBroken
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.stores.cluster_store import DECIDED, TRIMMED, Cell, ClusterStore
-from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost, create_index
+from neardup_stream.stores.guarded_clusters import INDEX, REMEDY, GuardedClusters, IndexLost, create_index
 from neardup_stream.stores.index_identity import TIME_DIGITS, Policy, new_token
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.index_formats import differences_of, explain_difference
@@ -28,6 +28,7 @@ from neardup_stream.version import __version__
 
 __all__ = [
     "Namespace",
+    "begin_to_correct",
     "check_index",
     "check_policy",
     "enter_index",
@@ -35,6 +36,7 @@ __all__ = [
     "install",
     "open_namespace",
     "read_namespace",
+    "require_corrected",
     "schema_id",
 ]
 
@@ -51,6 +53,9 @@ _TOKEN, _IS_CREATED, _GENERATION, _VERSION_FLOOR = _IDENTITY = (
 """Fields of the meta record: what distinguishes this index from others of the same name."""
 
 _CREATED_BY = "created_by"
+
+_CORRECTED_TO = "corrected_to"
+"""Field of the meta record: token of the index of which subscribers have corrections, some at least."""
 
 _GENERATION_DIGITS = 6
 _FORMER_TIME = "0" * TIME_DIGITS
@@ -102,10 +107,11 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
 
     Raises:
         ConfigError: it was created with another schema, or has another policy; the message names every
-            difference.
+            difference. Or a recovery of it did not end.
         CorruptData: its meta record is not ours.
     """
     meta = meta_key(namespace)
+    await require_corrected(client, namespace)
     await _discard_empty(client, namespace, schema)
     # Before anything is written: an index that is refused stays as it is.
     is_of_former_release = await read_namespace(client, namespace, schema) is not None
@@ -214,6 +220,25 @@ async def found_successor(client: RedisClient, namespace: str, schema: Schema, a
         token=token,
         is_created=True,
     )
+
+
+async def begin_to_correct(client: RedisClient, namespace: str, successor: Namespace) -> None:
+    """Note that subscribers are corrected to an index from now on: they ignore events of any earlier one."""
+    await client.execute("HSET", meta_key(namespace), _CORRECTED_TO, successor.token)
+
+
+async def require_corrected(client: RedisClient, namespace: str) -> None:
+    """Require that subscribers follow the index under a namespace.
+
+    Raises:
+        ConfigError: they have corrections to another one, which is not installed: a recovery did not end.
+    """
+    token, corrected_to = await client.execute("HMGET", meta_key(namespace), _TOKEN, _CORRECTED_TO)
+    if corrected_to is not None and corrected_to != token:
+        raise ConfigError(
+            f"a recovery of redis.namespace {namespace!r} did not end, and subscribers have some of its"
+            f" corrections: they would ignore events of the index that is there; {REMEDY}"
+        )
 
 
 async def install(client: RedisClient, namespace: str, schema: Schema, successor: Namespace) -> None:
