@@ -17,6 +17,7 @@ from neardup_stream.stores.redis.frames import RedisFrames
 from neardup_stream.stores.redis.keys import ClusterKeys, Keys, meta_key
 from neardup_stream.stores.redis.namespace import (
     begin_to_correct,
+    check_index,
     check_policy,
     enter_index,
     found_successor,
@@ -154,12 +155,15 @@ async def test_a_successor_has_keys_of_its_own_and_a_greater_token(
 async def test_an_index_is_refused_once_subscribers_have_corrections_to_another_one(
     client: RedisClient, namespace: str
 ) -> None:
-    await open_namespace(client, namespace, {"blocks": 4}, POLICY)
+    clusters = await entered(client, namespace, {"blocks": 4})
+    former = await open_namespace(client, namespace, {"blocks": 4}, POLICY)
     abandoned = await found_successor(client, namespace, {"blocks": 4}, above="")
     await begin_to_correct(client, namespace, abandoned)
 
     with pytest.raises(ConfigError, match=r"did not end, .* run 'neardup-stream recover'"):
         await open_namespace(client, namespace, {"blocks": 4}, POLICY)
+    with pytest.raises(ConfigError, match="is not there any more"):  # of daemons that have opened it before
+        await check_index(former, clusters)
 
     successor = await found_successor(client, namespace, {"blocks": 4}, above=abandoned.token)
     await begin_to_correct(client, namespace, successor)

@@ -14,6 +14,7 @@ import redis
 from aiokafka import OffsetAndMetadata, TopicPartition
 from neardup_daemon.settings.settings import Settings
 
+from neardup_stream.errors import ConfigError
 from neardup_stream.fold import Fold
 from neardup_stream.message import Message
 from neardup_stream.streams.kafka.admin import commit_for_group
@@ -54,6 +55,14 @@ class Own(NamedTuple):
             for daemon in daemons:
                 daemon.signal(signal.SIGTERM)
             assert {daemon.wait() for daemon in daemons} == {0}
+
+    def commit(self, offset: int) -> None:
+        """Commit an offset of each partition, in the group of the daemons."""
+        group = Settings.load(overrides=self.settings).kafka.group_id
+        connection = KafkaConnection(bootstrap_servers=self.site.broker.bootstrap_servers)
+        pages = (TopicPartition(self.site.topics[0], number) for number in range(4))
+        offsets = dict.fromkeys(pages, OffsetAndMetadata(offset, ""))
+        asyncio.run(commit_for_group(connection, group, offsets))
 
     def recover(self) -> str:
         """Run `recover`, and return its output."""
@@ -204,10 +213,7 @@ def test_with_unique_events_every_page_that_is_no_duplicate_has_one_after_a_reco
 def test_pages_that_were_published_and_not_committed_are_judged_once_daemons_run(own: Own) -> None:
     messages = crawl(RECORDS // 8, seed=12)
     own.finish(messages)
-    pages, group = own.site.topics[0], Settings.load(overrides=own.settings).kafka.group_id
-    connection = KafkaConnection(bootstrap_servers=own.site.broker.bootstrap_servers)
-    early = {TopicPartition(pages, number): OffsetAndMetadata(5, "") for number in range(4)}
-    asyncio.run(commit_for_group(connection, group, early))
+    own.commit(5)
     own.client.flushall()
 
     said = own.recover()
@@ -240,6 +246,8 @@ def test_nothing_is_recovered_while_a_daemon_runs(own: Own) -> None:
         wait_until(lambda: "assigned" in daemon.log(), QUIET_SECONDS)
 
         run = own.site.call("recover")
+        with pytest.raises(ConfigError, match="has members"):  # had it been started while that was at work
+            own.commit(0)
 
     assert run.returncode == 2
     assert "stop all daemons" in run.stderr.decode()

@@ -136,14 +136,19 @@ async def _discard_empty(client: RedisClient, namespace: str, schema: Schema) ->
     stored, generation = await client.execute("HMGET", meta, "schema", _GENERATION)
     if stored is None or stored == _canonical(schema):
         return
-    found = schema_id(_loaded(stored, f"{meta} in Redis does not hold a schema"))  # type: ignore[arg-type] # JSON
-    name = f"{found}.{generation.decode()}" if generation else found
+    name = _schema_name(namespace, stored, generation)
     keys = ClusterKeys(namespace=namespace, schema_id=name, slot_bits=0)
     if any([await client.execute("HLEN", keys.of(Cell(table, b""))) for table in (DECIDED, TRIMMED)]):
         return
     await client.execute("DEL", keys.of(INDEX))
     await client.execute("HDEL", meta, "schema", "handle_key", _CREATED_BY, *_IDENTITY)
     _logger.info("empty_index_discarded", extra={"fields": {"schema": name}})
+
+
+def _schema_name(namespace: str, stored: bytes, generation: bytes | None) -> str:
+    """Return `Namespace.schema_id` of the index that the meta record is of, whatever its schema."""
+    found = schema_id(_loaded(stored, f"{meta_key(namespace)} in Redis does not hold a schema"))  # type: ignore[arg-type] # JSON
+    return f"{found}.{generation.decode()}" if generation else found
 
 
 async def read_namespace(client: RedisClient, namespace: str, schema: Schema) -> Namespace | None:
@@ -223,8 +228,16 @@ async def found_successor(client: RedisClient, namespace: str, schema: Schema, a
 
 
 async def begin_to_correct(client: RedisClient, namespace: str, successor: Namespace) -> None:
-    """Note that subscribers are corrected to an index from now on: they ignore events of any earlier one."""
-    await client.execute("HSET", meta_key(namespace), _CORRECTED_TO, successor.token)
+    """Note that subscribers are corrected to an index from now on: they ignore events of any earlier one.
+
+    Daemons that were started on the former index meanwhile find its token gone, and write nothing more.
+    """
+    meta = meta_key(namespace)
+    await client.execute("HSET", meta, _CORRECTED_TO, successor.token)
+    stored, generation = await client.execute("HMGET", meta, "schema", _GENERATION)
+    if stored is not None:
+        name = _schema_name(namespace, stored, generation)
+        await client.execute("DEL", ClusterKeys(namespace=namespace, schema_id=name, slot_bits=0).of(INDEX))
 
 
 async def require_corrected(client: RedisClient, namespace: str) -> None:

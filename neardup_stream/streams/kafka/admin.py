@@ -11,6 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import (
     BrokerResponseError,
+    CommitFailedError,
     GroupCoordinatorNotAvailableError,
     GroupLoadInProgressError,
     NoError,
@@ -143,8 +144,8 @@ async def commit_for_group(
     """Commit offsets of a group that has no members.
 
     Raises:
-        StreamUnavailable: the cluster cannot be reached, or the group has members.
-        ConfigError: it denies access.
+        StreamUnavailable: the cluster cannot be reached.
+        ConfigError: it denies access, or the group has members.
     """
     consumer = AIOKafkaConsumer(
         **connection.client_options(), group_id=group_id, enable_auto_commit=False, auto_offset_reset="none"
@@ -153,7 +154,12 @@ async def commit_for_group(
         with kafka_errors(f"committing offsets of group {group_id}", right="Read"):
             await start_client(consumer)
             consumer.assign(list(offsets))
-            await consumer.commit(dict(offsets))
+            try:
+                await consumer.commit(dict(offsets))
+            except CommitFailedError as error:
+                raise ConfigError(
+                    f"group {group_id} has members: stop all of them and begin again"
+                ) from error
     finally:
         await consumer.stop()
 
