@@ -18,6 +18,7 @@ RUN /build/pip/bin/pip --python /opt/neardup-stream/bin/python install --quiet -
 ENV NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES="" NUMBA_CACHE_DIR=/opt/neardup-stream/kernels
 RUN printf '{"url": "https://example.com/", "html": "<p>%s"}\n' "$(seq -s ' ' 100)" \
     | /opt/neardup-stream/bin/neardup-stream fingerprint > /dev/null \
+ && /opt/neardup-stream/bin/python -c 'from neardup_stream.archive.kernels import load_archive_kernel as load; load()' \
  && /opt/neardup-stream/bin/python -m compileall -q /opt/neardup-stream/lib
 
 FROM ${PYTHON_IMAGE}
