@@ -18,6 +18,7 @@ from neardup_stream.page import Handle
 __all__ = [
     "ABSORBED",
     "AGED",
+    "AHEAD_SECONDS",
     "BLOCK_BYTES",
     "BLOCK_OFFSETS",
     "CLUSTERS",
@@ -96,6 +97,9 @@ BLOCK_OFFSETS = 256
 BLOCK_BYTES = 1 << 18
 """A block of so many bytes is full: later parts go to the block that continues it. So a commit copies a
 bounded number of bytes, however large rows are."""
+
+AHEAD_SECONDS = 60
+"""A time so far in the future was not read from a clock that went right."""
 
 
 class Member(NamedTuple):
@@ -227,7 +231,8 @@ class ClusterStore(Protocol):
         """Make the commits of all others fail until a commit with this token succeeds, or the turn times out.
 
         Returns:
-            Whether the turn was taken; False while another one holds it.
+            Whether the turn was taken; False while another one holds it. One that would last for longer than
+            `seconds` began before the clock was set back, and is over.
         """
         ...
 
@@ -280,7 +285,9 @@ class ClusterStore(Protocol):
     async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
         """Return the oldest page cells that are at least `tombstone_ttl_seconds` old.
 
-        At most `limit`, but all that began to age together in any case.
+        At most `limit`, but all that began to age together in any case. Those that will have begun to age
+        more than `AHEAD_SECONDS` from now are due, too: the clock was ahead, and batches that rest on them
+        are read again, as after any sweep.
         """
         ...
 

@@ -7,21 +7,36 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from neardup_stream.message import Partition
+from neardup_stream.stores.cluster_store import AHEAD_SECONDS
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.keys import ClusterKeys
 from tests.cluster_histories import Crawl, History, Op, walked
+from tests.contracts.cluster_cells import FREE, LOW, page, ranked, writing
 from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
 from tests.servers.redis import RedisServer
 
+AGED_PAGE = (1).to_bytes(6, "big") + bytes(2) + LOW.to_bytes(8, "big") + bytes(4)
+"""A page of rank 1, as the list of aging pages has it behind the time."""
+
 
 @pytest.fixture(params=["redis_server", "valkey_server", "redis_cluster"])
-async def store(request: pytest.FixtureRequest, namespace: str) -> AsyncIterator[RedisClusters]:
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[RedisClient]:
     server = request.getfixturevalue(request.param)
     async with RedisClient(RedisConfig(server.url)) as client:
-        yield RedisClusters(client, ClusterKeys(namespace=namespace, schema_id="5c", slot_bits=2))
+        yield client
+
+
+@pytest.fixture
+def keys(namespace: str) -> ClusterKeys:
+    return ClusterKeys(namespace=namespace, schema_id="5c", slot_bits=2)
+
+
+@pytest.fixture
+def store(client: RedisClient, keys: ClusterKeys) -> RedisClusters:
+    return RedisClusters(client, keys)
 
 
 @pytest.mark.parametrize("claim", CLUSTER_STORE_CLAIMS, ids=lambda claim: claim.__name__)
@@ -70,3 +85,28 @@ async def test_what_is_delivered_leaves_nothing_but_clusters(
         stem = f"{namespace}:5c:{{c}}:"
         assert await client.execute("HLEN", f"{stem}pages:0") == 2
         assert await client.execute("EXISTS", f"{stem}rows:pages:0", f"{stem}aging") == 0
+
+
+async def test_a_turn_that_began_before_the_clock_was_set_back_is_over(
+    store: RedisClusters, client: RedisClient, keys: ClusterKeys
+) -> None:
+    """It would keep all daemons from committing until the clock is there again."""
+    await client.execute("SET", keys.turn, b"of another", "PX", 3_600_000)
+
+    assert await store.take_turn(b"own", 1.0)
+    assert not await store.take_turn(b"another", 1.0)
+
+
+async def test_pages_that_began_to_age_while_the_clock_was_ahead_are_due(
+    store: RedisClusters, client: RedisClient, keys: ClusterKeys
+) -> None:
+    await store.commit(writing((page(LOW), ranked(1, FREE))))
+    (seconds, _) = await client.execute("TIME")
+    for ahead_seconds in (AHEAD_SECONDS // 2, 100 * AHEAD_SECONDS):
+        entry = (int(seconds) + ahead_seconds).to_bytes(4, "big") + AGED_PAGE
+        await client.execute("DEL", keys.aging)
+        await client.execute("RPUSH", keys.aging, entry)
+
+        due = await store.due(600, 10)
+
+        assert [aged.handle for aged in due] == ([LOW] if ahead_seconds > AHEAD_SECONDS else [])

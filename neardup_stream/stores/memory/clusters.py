@@ -11,6 +11,7 @@ from neardup_stream.stores.aged_parts import unpack_parts
 from neardup_stream.stores.cluster_store import (
     ABSORBED,
     AGED,
+    AHEAD_SECONDS,
     BLOCK_BYTES,
     BLOCK_OFFSETS,
     CLUSTERS,
@@ -106,7 +107,7 @@ class MemoryClusters:
     async def take_turn(self, token: bytes, seconds: float) -> bool:
         """See the contract."""
         now = self._now_seconds()
-        if not self._turn or self._turn_ends <= now:
+        if not self._turn or not now < self._turn_ends <= now + seconds:
             self._turn, self._turn_ends = token, now + seconds
         return self._turn == token
 
@@ -154,7 +155,8 @@ class MemoryClusters:
         now = self._now_seconds()
         due: list[Aged] = []
         for since, group in self._aging:
-            if since + tombstone_ttl_seconds > now or (due and len(due) + len(group) > limit):
+            is_young = now - tombstone_ttl_seconds < since <= now + AHEAD_SECONDS
+            if is_young or (due and len(due) + len(group) > limit):
                 break
             due += group
         return due

@@ -12,6 +12,7 @@ from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import (
     ABSORBED,
+    AHEAD_SECONDS,
     BLOCK_BYTES,
     BLOCK_OFFSETS,
     DECIDED,
@@ -40,7 +41,7 @@ _READ = Script.load("read_clusters", VALUE_BYTES=str(_VALUE_BYTES))
 _COMMIT = Script.load("commit_clusters", BLOCK_BYTES=str(BLOCK_BYTES))
 _AGE = Script.load("age_clusters")
 _TRIM = Script.load("trim_clusters")
-_DUE = Script.load("due_clusters")
+_DUE = Script.load("due_clusters", AHEAD_SECONDS=str(AHEAD_SECONDS))
 _SWEEP = Script.load("sweep_clusters")
 _TAKE_TURN = Script.load("take_turn")
 
