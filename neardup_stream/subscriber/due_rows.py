@@ -1,10 +1,14 @@
 """Keep rows by the time at which they are due."""
 
 from bisect import bisect_right, insort
+from typing import Final
 
 from .page_rows import PageRows
 
 __all__ = ["DueRows"]
+
+_FEWEST_SORTED: Final = 1000
+"""With so many that were removed, and as many as are left, all are sorted anew."""
 
 
 class DueRows:
@@ -16,7 +20,7 @@ class DueRows:
 
     def __init__(self, rows: PageRows) -> None:
         self._rows = rows
-        self._order = sorted((row[0], page_id) for page_id, row in rows)  # and what was removed since
+        self._order = self._sorted()  # and what was removed since
 
     def has(self, page_id: str) -> bool:
         """Return whether a page has a time."""
@@ -26,6 +30,11 @@ class DueRows:
         """Set the time of a page."""
         self._rows.put(page_id, time)
         insort(self._order, (time, page_id))
+        if len(self._order) > _FEWEST_SORTED + 2 * len(self._rows):
+            self._order = self._sorted()
+
+    def _sorted(self) -> list[tuple[float, str]]:
+        return sorted((row[0], page_id) for page_id, row in self._rows)
 
     def remove(self, page_id: str) -> None:
         """Remove the time of a page, if it has one."""

@@ -25,6 +25,9 @@ class PageRows:
     def __iter__(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
         return iter(self._rows.items())
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def get(self, page_id: str) -> tuple[Any, ...] | None:
         """Return the row of a page; None if there is none."""
         return self._rows.get(page_id)

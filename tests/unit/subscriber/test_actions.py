@@ -288,6 +288,17 @@ def test_deletions_are_due_at_their_times_whatever_the_order_in_which_they_were_
             assert subscription.deletions(now) == tuple(each for _, each in due)
 
 
+def test_withdrawn_deletions_take_no_memory_for_long(subscriber: Subscriber) -> None:
+    subscription = subscriber.subscription
+    for number in range(10_000):
+        subscription.delete_later("page", float(number))
+        subscription.delete_never("page")
+    subscription.delete_later("page", 3.0)
+
+    assert len(subscription._due_deletions._order) < 3_000
+    assert subscription.deletions(3.0) == ("page",)
+
+
 def test_deletions_are_due_at_their_times_after_a_start_again(subscriber: Subscriber) -> None:
     for page_id, time in (("late", 9.0), ("early", 1.0), ("later", 99.0)):
         subscriber.subscription.delete_later(page_id, time)
