@@ -15,7 +15,6 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.placements import lone_cluster_id
 from neardup_stream.clusters.rules import DEFAULT_LINK_CONTAINMENT, Rule, linked
@@ -24,7 +23,7 @@ from neardup_stream.events import Event
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.hashing.handles import KEY_BYTES
-from neardup_stream.indexes.layout import IndexConfig, IndexLayout
+from neardup_stream.indexes.layout import IndexConfig, IndexLayout, permuted_within
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.match import Match
 from neardup_stream.message import Message, Partition, Position, Record, RecordMetadata
@@ -62,8 +61,6 @@ inside one, or the other way round. undecided: it has too few tokens. unchanged:
 
 _INPUT: Final = Partition("detector", 0)
 
-_FEWEST_BLOCKS: Final = 4
-
 
 @dataclass(frozen=True, slots=True)
 class DetectorConfig:
@@ -74,7 +71,7 @@ class DetectorConfig:
         simhash: window of the simhash, and the fewest tokens of a page that is compared.
         sketch: shingles and bins of the sketches, and how many bands are indexed.
         verdict: when two pages match; None for the usual thresholds. One without a sketch compares simhashes
-            alone, which may then differ in at most 7 bits.
+            alone; the more bits those may differ in, the more tables there are, 252 at most.
         rule: which matching pages share a cluster.
     """
 
@@ -131,8 +128,7 @@ def _index_config(expected_pages: int, verdict: VerdictConfig) -> IndexConfig:
     """Return an index that finds what the verdict accepts: by bands too, or by simhashes alone."""
     if verdict.sketch is not None:
         return IndexConfig(expected_pages=expected_pages, bands=verdict.sketch.bands)
-    bits = verdict.distance_bits
-    return IndexConfig(PermutedConfig(max(_FEWEST_BLOCKS, bits + 1), bits), expected_pages)
+    return IndexConfig(permuted_within(verdict.distance_bits, expected_pages), expected_pages)
 
 
 class Detector:

@@ -36,6 +36,7 @@ __all__ = [
     "IndexConfig",
     "IndexLayout",
     "TableCut",
+    "permuted_within",
 ]
 
 ENTRY_FORMAT = 6
@@ -59,6 +60,25 @@ _BAND_BITS = 32
 _MAX_BAND_BUCKET_BITS = 16
 _MAX_BAND_REST_BITS = 16
 _MAX_EXPECTED_PAGES = 10**12
+
+
+_SHORT_RANGE = 64
+"""Entries of a range on average, of which the longest is then hardly ever above `IndexConfig.bucket_cap`."""
+
+
+def permuted_within(distance_bits: int, expected_pages: int) -> PermutedConfig:
+    """Return the fewest blocks with which a probe of so many pages reads short ranges.
+
+    Raises:
+        ConfigError: they take more than `MAX_TABLES` tables.
+
+    >>> permuted_within(3, 1_000_000).blocks, permuted_within(7, 1_000_000).blocks
+    (4, 9)
+    """
+    blocks = max(PermutedConfig().blocks, distance_bits + 1)
+    while expected_pages >> 64 * (blocks - distance_bits) // blocks > _SHORT_RANGE:
+        blocks += 1
+    return PermutedConfig(blocks, distance_bits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ async def test_each_page_gets_its_class_and_the_representative_of_its_cluster() 
     assert [match.id for match in later["whole"].containers][:1] == ["a"]
 
 
-@pytest.mark.parametrize("distance_bits", [0, 3, 7])
+@pytest.mark.parametrize("distance_bits", [0, 3, 7, 9])
 async def test_without_a_sketch_pages_match_within_a_distance_of_their_simhashes(distance_bits: int) -> None:
     texts = {f"page {count}": essay(1, edits=range(10, 10 + count)) for count in range(12)}
     detector = Detector(DetectorConfig(verdict=VerdictConfig(None, distance_bits)))
