@@ -180,8 +180,15 @@ class PipelineMeters(Protocol):
     def frame_sites(self, known: int, settled: int) -> None:
         """Report how many frame tables are cached, and how many of them have enough pages to be used."""
 
-    def archived(self, exact: int, near: int, candidates: int) -> None:
-        """Count pages equal or similar to archived pages; `candidates` were compared for that."""
+    def archived(self, exact: int, near: int, candidates: int, sampled_keys: int) -> None:
+        """Count pages equal or similar to archived pages.
+
+        Args:
+            exact: equal ones.
+            near: similar ones.
+            candidates: archived pages that were compared for that.
+            sampled_keys: keys that so many archived pages have that only some of them were.
+        """
 
     def truncated_dead_letters(self, count: int) -> None:
         """Count `count` dead letters that were truncated because they are too large for their topic."""
@@ -265,7 +272,7 @@ class NoMeters:
     def frame_sites(self, known: int, settled: int) -> None:
         """Ignore."""
 
-    def archived(self, exact: int, near: int, candidates: int) -> None:
+    def archived(self, exact: int, near: int, candidates: int, sampled_keys: int) -> None:
         """Ignore."""
 
     def truncated_dead_letters(self, count: int) -> None:

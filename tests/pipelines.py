@@ -79,6 +79,7 @@ class CountingMeters(NoMeters):
         self.most_in_flight_pages = 0
         self.first_read = asyncio.Event()
         self.truncated_probe_count = 0
+        self.archived_counts: list[tuple[int, int, int, int]] = []
 
     def pages(self, count: int, size_bytes: int) -> None:
         self.page_count += count
@@ -86,6 +87,10 @@ class CountingMeters(NoMeters):
     def truncated_probes(self, count: int) -> None:
         """Count."""
         self.truncated_probe_count += count
+
+    def archived(self, exact: int, near: int, candidates: int, sampled_keys: int) -> None:
+        """Note."""
+        self.archived_counts.append((exact, near, candidates, sampled_keys))
 
     def outcome(self, outcome: Outcome, count: int, reason: str = "") -> None:
         self.outcomes[outcome] += count

@@ -125,6 +125,9 @@ class Metrics:
         self._archive_candidates = counter(
             "archive_candidates", "Frozen pages that pages were compared with."
         )
+        self._archive_cap_hits = counter(
+            "archive_cap_hits", "Keys that more frozen pages have than are compared."
+        )
         self._truncated = counter("truncated_dead_letters", "Dead letters that were cut to fit.")
 
     def _make_waits(self) -> None:
@@ -265,11 +268,12 @@ class Metrics:
         self._young_sites.set(known - settled)
         self._settled_sites.set(settled)
 
-    def archived(self, exact: int, near: int, candidates: int) -> None:
+    def archived(self, exact: int, near: int, candidates: int, sampled_keys: int) -> None:
         """Count pages that are like frozen ones."""
         self._archived["exact"].inc(exact)
         self._archived["near"].inc(near)
         self._archive_candidates.inc(candidates)
+        self._archive_cap_hits.inc(sampled_keys)
 
     def truncated_dead_letters(self, count: int) -> None:
         """Count dead letters that were cut."""

@@ -3,7 +3,7 @@
 Candidates come from the archive's keys, and are judged by the rule that judges those of the live index.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,7 +16,6 @@ from neardup_stream.archive.frozen import Candidates, FrozenIndex, FrozenSketch
 from neardup_stream.archive.keys import KeyedPage
 from neardup_stream.fingerprints.fuzzy import FuzzyReference
 from neardup_stream.match import Candidate, Match
-from neardup_stream.meters import Rejection
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.archived import NOT_ARCHIVED, ArchivedMatch, ArchivedMatches
 from neardup_stream.pipeline.asked_keys import AskedKeys, FoundRows, keys_in_common
@@ -71,13 +70,11 @@ class Consulted(NamedTuple):
         answers: the matches of each page, in the order of the pages.
         candidate_count: frozen pages that share a key with a page.
         sampled_count: keys that so many frozen pages have that only some of them were looked at.
-        rejections: candidates that were rejected, by reason.
     """
 
     answers: list[ArchivedMatches]
     candidate_count: int
     sampled_count: int
-    rejections: Counter[Rejection]
 
 
 def consult(
@@ -111,7 +108,7 @@ def consult_keyed(
     that has matches.
     """
     asked = AskedKeys(pages)
-    consulted = Consulted([NOT_ARCHIVED] * len(pages), 0, 0, Counter())
+    consulted = Consulted([NOT_ARCHIVED] * len(pages), 0, 0)
     found: defaultdict[int, list[tuple[OpenArchive, Match]]] = defaultdict(list)
     for archive in archives:
         probed = archive.index.probe(*asked.of(archive.index.key_kinds, archive.reference))
@@ -120,7 +117,7 @@ def consult_keyed(
             sampled_count=consulted.sampled_count + probed.sampled_count,
         )
         if probed.rows.size:
-            for place, matches in _matches(record_of, archive, probed, config, consulted.rejections):
+            for place, matches in _matches(record_of, archive, probed, config):
                 found[place] += [(archive, match) for match in matches]
     for place, pairs in found.items():
         pairs.sort(key=lambda each: best_first(each[1]))
@@ -155,7 +152,6 @@ def _matches(
     archive: OpenArchive,
     probed: Candidates,
     config: VerdictConfig,
-    rejections: Counter[Rejection],
 ) -> Iterator[tuple[int, Sequence[Match]]]:
     """Yield the pages with candidates in one archive and their matches, best first.
 
@@ -169,18 +165,13 @@ def _matches(
     candidates: dict[int, list[Candidate]] = {place: [] for place in places}
     for place, row in zip(probed.queries.tolist(), probed.rows.tolist(), strict=True):
         sketch = sketches.get(row)
-        if sketch is None:
-            rejections["stale"] += 1
-        elif sketch.scope != scopes[place]:
-            rejections["scope"] += 1
-        else:
+        if sketch is not None and sketch.scope == scopes[place]:
             candidates[place].append(Candidate(Handle(row), _VERSION, "sketch"))
     # Of scopes an archive knows hashes only; those that differ are gone by now.
     unscoped = [msgspec.structs.replace(record, scope="") for record in asking.values()]
     records = {Handle(row): _record(row, sketch) for row, sketch in sketches.items()}
-    verification = verify(unscoped, list(candidates.values()), records, config)
-    rejections.update(verification.rejections)
-    for place, verdict in zip(places, verification.verdicts, strict=True):
+    verdicts = verify(unscoped, list(candidates.values()), records, config).verdicts
+    for place, verdict in zip(places, verdicts, strict=True):
         yield place, verdict.matches
 
 

@@ -63,7 +63,9 @@ class Consultation:
             )
         matched = [found for found in consulted.answers if found.matches]
         kinds = Counter(found.matches[0].match.kind for found in matched)
-        self._meters.archived(kinds["exact"], kinds["near"], consulted.candidate_count)
+        self._meters.archived(
+            kinds["exact"], kinds["near"], consulted.candidate_count, consulted.sampled_count
+        )
         if not matched and not self.text_parts:
             return prepared
         answers = iter(consulted.answers)

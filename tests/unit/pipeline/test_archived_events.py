@@ -21,7 +21,7 @@ from neardup_stream.wire.events import from_message
 from tests.crashes import Crash
 from tests.histories_read import read_pipeline
 from tests.pipelines import Pipeline, essay, page_json
-from tests.unit.pipeline.archived_pages import asking, frozen
+from tests.unit.pipeline.archived_pages import SKETCH, asking, frozen
 
 PAGES = Partition("pages", 0)
 
@@ -94,6 +94,19 @@ async def test_a_page_like_a_frozen_one_is_reported_and_keeps_its_own_verdict(ar
     assert (event.page.id, event.kind, event.matches_total) == ("https://example.com/a", "exact", 1)
     assert event.matches[0].id == "https://a.example/old"
     assert pipeline.meters.outcomes["unique"] == 2
+
+
+async def test_keys_of_more_frozen_pages_than_are_compared_are_counted(tmp_path: Path) -> None:
+    """An edited page shares some of its bands, and not the text, with 200 equal ones."""
+    archive = frozen(tmp_path / "equal.nda", [asking(f"copy {number}", essay(1)) for number in range(200)])
+    pipeline = Pipeline(archives=lambda: [archive])
+
+    await run(pipeline, MemorySource(records(page_json("a", essay(1, edits=[50])), page_json("b", essay(3)))))
+
+    ((exact, near, candidates, sampled_keys),) = pipeline.meters.archived_counts
+    assert (exact, near) == (0, 1)
+    assert candidates >= 128
+    assert 1 <= sampled_keys <= SKETCH.bands
 
 
 async def test_a_record_read_again_publishes_the_same_though_the_archive_is_gone(
