@@ -3,9 +3,9 @@
 An index has a token, made at its creation and kept in a cell beside the clusters. Every read looks at it and
 every commit expects it, so a daemon whose index was emptied, or replaced by another one, writes nothing more.
 
-Offsets below which rows lie (`DECIDED`) only rise. Where one is lower than this process has seen it, the
-store went back to an earlier state: an older copy was restored, or a replica took over that had not all
-writes. The token is then overwritten, so that every daemon stops.
+Offsets below which rows lie (`DECIDED`) only rise, and so do ranks. Where one is lower than this process has
+seen it, the store went back to an earlier state: an older copy was restored, or a replica took over that had
+not all writes. The token is then overwritten, so that every daemon stops.
 
 Behind the token stands the state of the tables' layout, see `table_layouts`. It only advances.
 """
@@ -30,6 +30,8 @@ from neardup_stream.stores.cluster_store import (
 from neardup_stream.stores.table_layouts import LayoutState, TableLayouts
 
 __all__ = ["INDEX", "GuardedClusters", "IndexLost", "change_layout", "create_index", "stored_layout"]
+
+_LOOKED_AT_PARTITIONS = 256
 
 INDEX = Cell("index", b"token")
 """Holds the token of the index, behind an empty rank."""
@@ -92,6 +94,7 @@ class GuardedClusters:
         self._prefix = _EMPTY + token.encode()
         self._layouts = layouts or TableLayouts()
         self._ceilings: dict[bytes, int] = {}
+        self._rank_count = 0
         self.slot_count = store.slot_count
 
     async def read(
@@ -117,8 +120,12 @@ class GuardedClusters:
         if transaction.appended:
             self._layouts.require(self._layouts.used.change)
         expected = {INDEX: self._stored, **transaction.expected}
+        known_count = self._rank_count  # as of now: answers may come in another order
         base = await self._store.commit(transaction._replace(expected=expected))
         if base is not None:
+            if base < known_count:
+                await self._went_back(f"it knows of {base} ranks, and it knew of {known_count}")
+            self._rank_count = max(self._rank_count, base + transaction.rank_count)
             self._raise(_ceilings(transaction.writes.items()))
         return base
 
@@ -188,6 +195,18 @@ class GuardedClusters:
         ((found,), _) = await self._store.read([INDEX])
         await self._check_index(found, known_layout)
 
+    async def check_state(self) -> None:
+        """Return if the index is still there, and in no earlier state than this process has seen it.
+
+        Raises:
+            IndexLost: it is not.
+        """
+        known = list(self._ceilings)[-_LOOKED_AT_PARTITIONS:]
+        if known:
+            await self.read([Cell(DECIDED, name) for name in known])
+        else:
+            await self.check()
+
     @property
     def _stored(self) -> bytes:
         """What the cell of the index is expected to hold."""
@@ -219,12 +238,16 @@ class GuardedClusters:
         """Require that what is read is no older than what was known when the read was sent."""
         for name, ceiling in found.items():
             if ceiling < known[name]:
-                await self._lose(self._stored)
-                raise IndexLost(
-                    f"index {self._token} went back to an earlier state: of {name.decode()} it knows what was"
-                    f" decided below {ceiling}, and it knew of all below {known[name]}"
+                await self._went_back(
+                    f"of {name.decode()} it knows what was decided below {ceiling}, and it knew of all below"
+                    f" {known[name]}"
                 )
         self._raise(found)
+
+    async def _went_back(self, detail: str) -> NoReturn:
+        """Stop all daemons, this one included."""
+        await self._lose(self._stored)
+        raise IndexLost(f"index {self._token} went back to an earlier state: {detail}")
 
     async def _lose(self, stored: bytes | None) -> None:
         """Overwrite the token, so that all daemons stop."""

@@ -26,5 +26,5 @@ class GuardedSweepRounds:
 
     async def claim(self, slot_limit: int, slot_count: int, round_seconds: float) -> Claim:
         """See the contract."""
-        await self._clusters.check()
+        await self._clusters.check_state()
         return await self._rounds.claim(slot_limit, slot_count, round_seconds)

@@ -132,6 +132,66 @@ async def test_an_older_copy_is_noticed_and_every_daemon_learns_of_it() -> None:
         await decide(other, 11)
 
 
+def gone_back(store: MemoryClusters, copy: MemoryClusters) -> None:
+    vars(store).update(vars(deepcopy(copy)))
+
+
+async def test_an_older_copy_is_noticed_by_a_commit_of_another_partition() -> None:
+    """What it decided rests on pages that are lost: its events are not to be sent."""
+    store = MemoryClusters()
+    guarded = await created(store)
+    await decide(guarded, 10)
+    copy = deepcopy(store)
+    await decide(guarded, 20)
+    gone_back(store, copy)
+
+    writes = {Cell(DECIDED, b"pages:4"): bytes(6) + b"7"}
+    with pytest.raises(IndexLost, match="it knows of 1 ranks, and it knew of 2"):
+        await guarded.commit(Transaction(floors={}, expected={}, writes=writes, rank_count=1))
+    with pytest.raises(IndexLost, match="earlier state"):
+        await GuardedClusters(store, INDEX_A).check()
+
+
+async def test_an_older_copy_is_noticed_where_nothing_is_read_or_decided() -> None:
+    store = MemoryClusters()
+    guarded = await created(store)
+    rounds = GuardedSweepRounds(MemorySweepRounds(lambda: NOW), guarded)
+    await decide(guarded, 10)
+    copy = deepcopy(store)
+    await decide(guarded, 20)
+    await rounds.claim(1, 4, 10)
+    gone_back(store, copy)
+
+    with pytest.raises(IndexLost, match="of all below 20"):
+        await rounds.claim(1, 4, 10)
+
+
+async def test_commits_that_are_answered_in_another_order_are_no_older_copy() -> None:
+    class Slow(MemoryClusters):
+        """Answers a commit when the test says so."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.may_answer = [asyncio.Event(), asyncio.Event()]
+
+        async def commit(self, transaction: Transaction) -> int | None:
+            base = await super().commit(transaction)
+            if transaction.rank_count:
+                await self.may_answer[0 if base else 1].wait()
+            return base
+
+    store = Slow()
+    guarded = await created(store)
+    ranks = Transaction(floors={}, expected={}, writes={}, rank_count=1)
+    commits = [asyncio.create_task(guarded.commit(ranks)) for _ in range(2)]
+    await asyncio.sleep(0)
+    for may_answer in store.may_answer:
+        may_answer.set()
+        await asyncio.sleep(0)
+
+    assert await asyncio.gather(*commits) == [0, 1]
+
+
 async def test_what_was_only_read_is_remembered_too() -> None:
     store = MemoryClusters()
     one, other = await created(store), GuardedClusters(store, INDEX_A)
