@@ -92,6 +92,14 @@ async def test_the_lease_of_a_process_that_was_killed_expires(client: RedisClien
     assert not (await stored(client, namespace)).startswith(b"process 1 ")
 
 
+async def test_a_lease_of_before_the_clock_was_set_back_is_over(client: RedisClient, namespace: str) -> None:
+    await client.execute("SET", namespace, ANOTHER, "PX", 30 * 86_400_000)
+
+    await Lease(client, namespace, "work").take()
+
+    assert not (await stored(client, namespace)).startswith(b"process 1 ")
+
+
 async def test_work_whose_lease_another_holder_has_taken_is_cancelled_and_leaves_it(
     client: RedisClient, namespace: str
 ) -> None:

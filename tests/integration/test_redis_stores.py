@@ -167,6 +167,8 @@ async def test_an_index_is_refused_once_subscribers_have_corrections_to_another_
 
     successor = await found_successor(client, namespace, {"blocks": 4}, above=abandoned.token)
     await begin_to_correct(client, namespace, successor)
+    with pytest.raises(ConfigError, match=r"another recovery .* has begun"):
+        await install(client, namespace, {"blocks": 4}, abandoned)
     await install(client, namespace, {"blocks": 4}, successor)
     assert (await open_namespace(client, namespace, {"blocks": 4}, POLICY)).token == successor.token
 

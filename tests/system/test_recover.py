@@ -240,6 +240,23 @@ def test_an_index_that_is_lost_before_the_first_commit_is_recovered(own: Own) ->
     check(own, messages)
 
 
+def test_a_recovery_that_is_refused_leaves_the_index_and_nothing_of_earlier_ones(own: Own) -> None:
+    messages = crawl(RECORDS // 8, seed=12)
+    own.finish(messages)
+    name = Settings.load(overrides=own.settings).redis.namespace
+    abandoned = f"{name}:0a1b2c.345678:{{c}}:ranks"
+    own.client.set(abandoned, 7)
+
+    of_another_group = own.site.call("recover", settings=["kafka.group_id=mistyped"])
+    by_another_policy = own.site.call("recover", settings=["verdict.near_resemblance=0.6"])
+
+    assert [of_another_group.returncode, by_another_policy.returncode] == [2, 2]
+    assert "group 'mistyped' has committed no offset" in of_another_group.stderr.decode()
+    assert "are judged with other settings" in by_another_policy.stderr.decode()
+    assert not own.client.exists(abandoned)
+    check(own, messages)
+
+
 def test_nothing_is_recovered_while_a_daemon_runs(own: Own) -> None:
     with start_daemon(own.settings) as daemon:
         daemon.wait_until_ready()

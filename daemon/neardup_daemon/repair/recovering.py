@@ -34,13 +34,14 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.corrections import Corrections
 from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.keys import all_keys, epochs_key, index_prefix, meta_key
+from neardup_stream.stores.redis.keys import all_keys, epochs_key, index_prefix, meta_key, recovering_key
+from neardup_stream.stores.redis.leases import Lease
 from neardup_stream.stores.redis.namespace import (
-    Namespace,
     begin_to_correct,
     check_policy,
     found_successor,
     install,
+    installed_schema_id,
 )
 from neardup_stream.stores.redis.rights import require_rights
 from neardup_stream.stores.redis.servers import prepare_servers
@@ -117,20 +118,33 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         on_records: called with the number of processed records.
 
     Raises:
-        ConfigError: daemons are running, a topic is missing, or a server refuses us.
+        ConfigError: daemons or another recovery are running, the group has committed nothing, a topic is
+            missing, or a server refuses us.
         StreamUnavailable: Kafka cannot be reached.
         StoreUnavailable: Redis cannot be reached.
         DependencyLost: it stayed unavailable for longer than `pipeline.retry_deadline_seconds`.
     Cost: as reading the pages topic by one daemon, and twice the memory of the index until the end.
     """
+    committed = await _committed(settings)
+    async with RedisClient(settings.redis.config()) as client:
+        await require_rights(client, settings.redis.namespace)
+        await prepare_servers(client)
+        lease = Lease(client, recovering_key(settings.redis.namespace), "'recover'")
+        await lease.take()
+        return await lease.hold(_recover(settings, client, committed, on_records))
+
+
+async def _recover(
+    settings: Settings,
+    client: RedisClient,
+    committed: "_Committed",
+    on_records: Callable[[int], None] | None,
+) -> Recovered:
     kafka = settings.kafka
     name = settings.redis.namespace
-    committed = await _committed(settings)
     published = await _read_events(settings)
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(RedisClient(settings.redis.config()))
-        await require_rights(client, name)
-        await prepare_servers(client)
+        await _remove_others(client, name)  # what was left by recoveries that did not end
         agreed = policy(settings)
         await check_policy(client, name, agreed)
         namespace = await found_successor(client, name, schema(settings), published.fold.index)
@@ -149,7 +163,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         await publisher.publish()
         await install(client, name, schema(settings), namespace)
         await _commit(settings, stores, committed)
-        removed_count = await _remove_former(client, name, namespace)
+        removed_count = await _remove_others(client, name)
     return Recovered(
         record_count,
         publisher.page_count,
@@ -173,7 +187,7 @@ async def _committed(settings: Settings) -> _Committed:
     """Return the committed offsets of the group, which must have no members meanwhile.
 
     Raises:
-        ConfigError: daemons are running.
+        ConfigError: daemons are running, or the group has committed nothing.
     """
     kafka, connection = settings.kafka, kafka_connection(settings)
     if members := await group_members(connection, kafka.group_id):
@@ -187,6 +201,12 @@ async def _committed(settings: Settings) -> _Committed:
         TopicPartition(kafka.pages_topic, number) for number in range(facts[kafka.pages_topic].partitions)
     ]
     offsets = await committed_offsets(connection, kafka.group_id, every)
+    if not offsets:
+        raise ConfigError(
+            f"group {kafka.group_id!r} has committed no offset of topic {kafka.pages_topic!r}, so there is"
+            " nothing to judge again: see that kafka.group_id is that of the daemons; if its offsets have"
+            " expired, set them first"
+        )
     pages = input_id(kafka.pages_topic, kafka.input_epoch)
     return _Committed(
         {Partition(pages, one.partition): offsets.get(one, 0) for one in every},
@@ -252,8 +272,11 @@ async def _commit(settings: Settings, stores: Stores, committed: _Committed) -> 
     await commit_for_group(kafka_connection(settings), settings.kafka.group_id, offsets)
 
 
-async def _remove_former(client: RedisClient, name: str, namespace: Namespace) -> int | None:
-    kept = (meta_key(name), epochs_key(name), index_prefix(name, namespace.schema_id))
+async def _remove_others(client: RedisClient, name: str) -> int | None:
+    """Remove the keys of all indexes but the installed one; how many, None where the user may not."""
+    kept = [meta_key(name), epochs_key(name), recovering_key(name)]
+    if installed := await installed_schema_id(client, name):
+        kept.append(index_prefix(name, installed))
     try:
         return await client.delete_matching(all_keys(name), kept)
     except ConfigError as error:

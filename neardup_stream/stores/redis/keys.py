@@ -2,6 +2,7 @@
 
     <namespace>:meta                                      hash: schema, handle key
     <namespace>:epochs                                    hash: topic → highest epoch ever read
+    <namespace>:recovering                                who recovers the index; expires
     <namespace>:<schema>:swept                            counter: slots that the sweep has claimed
     <namespace>:<schema>:laying                           who lays the tables out anew; expires
     <namespace>:<schema>:{<tag>}:t<table>:<leading><bucket>   one bucket of one table, see `tables`; of the
@@ -50,6 +51,7 @@ __all__ = [
     "index_prefix",
     "laying_key",
     "meta_key",
+    "recovering_key",
     "shard_tag",
     "swept_key",
 ]
@@ -105,6 +107,11 @@ def index_prefix(namespace: str, schema_id: str) -> str:
 def swept_key(namespace: str, schema_id: str) -> str:
     """Return the counter of the slots that the sweep has claimed."""
     return f"{index_prefix(namespace, schema_id)}swept"
+
+
+def recovering_key(namespace: str) -> str:
+    """Return the lease of the process that recovers the index."""
+    return f"{namespace}:recovering"
 
 
 def laying_key(namespace: str, schema_id: str) -> str:

@@ -34,6 +34,7 @@ __all__ = [
     "enter_index",
     "found_successor",
     "install",
+    "installed_schema_id",
     "open_namespace",
     "read_namespace",
     "require_corrected",
@@ -133,22 +134,16 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
 async def _discard_empty(client: RedisClient, namespace: str, schema: Schema) -> None:
     """Delete an index of another schema in which nothing was decided; stop daemons that have opened it."""
     meta = meta_key(namespace)
-    stored, generation = await client.execute("HMGET", meta, "schema", _GENERATION)
-    if stored is None or stored == _canonical(schema):
+    stored = await client.execute("HGET", meta, "schema")
+    name = await installed_schema_id(client, namespace)
+    if name is None or stored == _canonical(schema):
         return
-    name = _schema_name(namespace, stored, generation)
     keys = ClusterKeys(namespace=namespace, schema_id=name, slot_bits=0)
     if any([await client.execute("HLEN", keys.of(Cell(table, b""))) for table in (DECIDED, TRIMMED)]):
         return
     await client.execute("DEL", keys.of(INDEX))
     await client.execute("HDEL", meta, "schema", "handle_key", _CREATED_BY, *_IDENTITY)
     _logger.info("empty_index_discarded", extra={"fields": {"schema": name}})
-
-
-def _schema_name(namespace: str, stored: bytes, generation: bytes | None) -> str:
-    """Return `Namespace.schema_id` of the index that the meta record is of, whatever its schema."""
-    found = schema_id(_loaded(stored, f"{meta_key(namespace)} in Redis does not hold a schema"))  # type: ignore[arg-type] # JSON
-    return f"{found}.{generation.decode()}" if generation else found
 
 
 async def read_namespace(client: RedisClient, namespace: str, schema: Schema) -> Namespace | None:
@@ -215,16 +210,26 @@ async def found_successor(client: RedisClient, namespace: str, schema: Schema, a
         client: of the server.
         namespace: what the operator calls it.
         schema: of the new index.
-        above: a token that the new one must exceed, besides that of the index that is there.
+        above: a token that the new one must exceed, besides that of the index that is there, and of one to
+            which subscribers are corrected.
     """
-    stored = (await client.execute("HGET", meta_key(namespace), _TOKEN) or b"").decode()
-    token = new_token(int(1000 * time()), max(stored, above))
+    known = await client.execute("HMGET", meta_key(namespace), _TOKEN, _CORRECTED_TO)
+    token = new_token(int(1000 * time()), max(above, *((each or b"").decode() for each in known)))
     return Namespace(
         schema_id=f"{schema_id(schema)}.{token[-_GENERATION_DIGITS:]}",
         handle_key=secrets.token_bytes(KEY_BYTES),
         token=token,
         is_created=True,
     )
+
+
+async def installed_schema_id(client: RedisClient, namespace: str) -> str | None:
+    """Return `Namespace.schema_id` of the index under a namespace; None where there is none."""
+    stored, generation = await client.execute("HMGET", meta_key(namespace), "schema", _GENERATION)
+    if stored is None:
+        return None
+    found = schema_id(_loaded(stored, f"{meta_key(namespace)} in Redis does not hold a schema"))  # type: ignore[arg-type] # JSON
+    return f"{found}.{generation.decode()}" if generation else found
 
 
 async def begin_to_correct(client: RedisClient, namespace: str, successor: Namespace) -> None:
@@ -234,10 +239,8 @@ async def begin_to_correct(client: RedisClient, namespace: str, successor: Names
     """
     meta = meta_key(namespace)
     await client.execute("HSET", meta, _CORRECTED_TO, successor.token)
-    stored, generation = await client.execute("HMGET", meta, "schema", _GENERATION)
-    if stored is not None:
-        name = _schema_name(namespace, stored, generation)
-        await client.execute("DEL", ClusterKeys(namespace=namespace, schema_id=name, slot_bits=0).of(INDEX))
+    if former := await installed_schema_id(client, namespace):
+        await client.execute("DEL", ClusterKeys(namespace=namespace, schema_id=former, slot_bits=0).of(INDEX))
 
 
 async def require_corrected(client: RedisClient, namespace: str) -> None:
@@ -255,7 +258,15 @@ async def require_corrected(client: RedisClient, namespace: str) -> None:
 
 
 async def install(client: RedisClient, namespace: str, schema: Schema, successor: Namespace) -> None:
-    """Put an index in the place of the one under a namespace. Safe to repeat."""
+    """Put an index in the place of the one under a namespace. Safe to repeat.
+
+    Raises:
+        ConfigError: subscribers are corrected to another one meanwhile.
+    """
+    meta = meta_key(namespace)
+    corrected_to = await client.execute("HGET", meta, _CORRECTED_TO)
+    if corrected_to not in (None, successor.token.encode()):
+        raise ConfigError(f"another recovery of redis.namespace {namespace!r} has begun: wait for it")
     fields: dict[str, bytes | str | int] = {
         "schema": _canonical(schema),
         "handle_key": successor.handle_key,
@@ -265,7 +276,7 @@ async def install(client: RedisClient, namespace: str, schema: Schema, successor
         _GENERATION: successor.token[-_GENERATION_DIGITS:],
         _VERSION_FLOOR: successor.version_floor,
     }
-    await client.execute("HSET", meta_key(namespace), *(each for pair in fields.items() for each in pair))
+    await client.execute("HSET", meta, *(each for pair in fields.items() for each in pair))
 
 
 async def check_policy(client: RedisClient, namespace: str, policy: Policy) -> None:
