@@ -65,7 +65,9 @@ class SnapshotSource(FiniteSource):
                 self._batches = self._snapshot.records()  # an iterator that has raised is at its end
                 raise
             self._ready.extend(
-                record for record in batch if record.position.offset < self._ends[record.position.partition]
+                record
+                for record in batch
+                if record.position.offset < self._ends.get(record.position.partition, 0)
             )
         records = take_records(self._ready, max_records, max_bytes)
         self.record_count += len(records)

@@ -226,7 +226,8 @@ class Beginnings:
                 f"{name_of(one)} {does} {offset}, and all below {floor} was finished before: the topic was "
                 f"made anew, or its offsets were reset. Set kafka.input_epoch = "
                 f"{self._config.input_epoch + 1} in every daemon to have it judged as a new input, or set "
-                f"the offsets of group {self._config.group_id} to {floor} to go on"
+                f"the offsets of group {self._config.group_id} to {floor} to go on; if Redis was restored "
+                "from an older copy, run 'neardup-stream recover' after that"
             )
 
 
