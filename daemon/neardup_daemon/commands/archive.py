@@ -63,11 +63,11 @@ def check(files: tuple[Path, ...]) -> None:
 @click.argument("page", metavar="PAGE")
 @click.argument("files", nargs=-1, required=True, type=_PATH, metavar="FILE…")
 def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bool) -> None:
-    """Show which frozen pages a page matches, or what archives hold under an id or URL.
+    """Show which frozen pages a page matches, or what archives hold under an id.
 
-    PAGE is - for a page as JSON on standard input, which is compared with the frozen ones, or the id or URL
-    of a frozen page, of which only the entry is shown; 'explain' compares two pages. Readable on a terminal,
-    one line of JSON otherwise.
+    PAGE is - for a page as JSON on standard input, which is compared with the frozen ones, or the id of a
+    frozen page, its URL if it came without one, of which only the entry is shown; 'explain' compares two
+    pages. Readable on a terminal, one line of JSON otherwise.
 
     \b
         head -1 crawl.jsonl | neardup-stream archive query - october.nda september.nda
@@ -87,9 +87,10 @@ def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bo
 def forget(settings: Settings, ids: tuple[str, ...], file: Path) -> int:
     """Forget pages of an archive, so that they match nothing from then on.
 
-    ID is the id or URL of a page; FILE, the archive, comes after all of them. The pages are noted beside
-    the archive; daemons that use it look every archive.reload_seconds. An ID that the archive does not have
-    is printed, and the exit code is 2, once the others are forgotten.
+    ID is the id of a page, or its URL if it came without one: pages with ids of their own are not found by
+    their URLs. FILE, the archive, comes after all IDs. The pages are noted beside the archive; daemons that
+    use it look every archive.reload_seconds. An ID that the archive does not have is printed, and the exit
+    code is 2, once the others are forgotten.
 
         neardup-stream archive forget https://example.com/withdrawn october.nda
     """
