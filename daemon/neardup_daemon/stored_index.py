@@ -8,11 +8,11 @@ from neardup_daemon.index_schema import schema
 from neardup_daemon.service import redis_url
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.table_settings import stored_layouts
-from neardup_daemon.wiring import Stores, open_tables, redis_config
+from neardup_daemon.wiring import Stores, index_cells, open_tables, redis_config
 from neardup_stream.errors import ConfigError, StoreUnavailable
 from neardup_stream.stores.guarded_clusters import REMEDY
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.namespace import read_namespace
+from neardup_stream.stores.redis.namespace import check_index, read_namespace
 
 __all__ = ["NoIndex", "open_stored_index"]
 
@@ -23,7 +23,7 @@ class NoIndex(ConfigError):  # noqa: N818 - a statement about what was found
 
 @asynccontextmanager
 async def open_stored_index(
-    settings: Settings, state_dir: Path | None, *, has_state_option: bool = True
+    settings: Settings, state_dir: Path | None, *, has_state_option: bool = True, is_written: bool = False
 ) -> AsyncIterator[Stores]:
     """Open what a daemon, or `dedup`, has stored.
 
@@ -31,10 +31,11 @@ async def open_stored_index(
         settings: those it was stored with.
         state_dir: what `dedup --state` keeps; None for the Redis in the settings.
         has_state_option: whether the command has `--state`, for what its errors advise.
+        is_written: whether the command writes, and is refused where the index lost what was decided.
 
     Raises:
         NoIndex: nothing is stored there.
-        ConfigError: it was stored with other settings.
+        ConfigError: it was stored with other settings, or is lost.
         StoreUnavailable: Redis is unavailable; a command does not wait for it.
         CorruptData: what is stored is not ours.
     """
@@ -55,4 +56,6 @@ async def open_stored_index(
                 f"nothing is stored under redis.namespace {settings.redis.namespace!r} in"
                 f" {state_dir or settings.redis.url}; set --redis-url and --redis-namespace{state}{lost}"
             )
+        if is_written and namespace.is_created:
+            await check_index(namespace, index_cells(layouts.base, client, namespace))
         yield await open_tables(layouts, client, namespace)

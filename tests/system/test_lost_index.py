@@ -155,20 +155,22 @@ def test_an_idle_daemon_and_a_query_api_notice_that_the_index_was_emptied(own: O
             assert f"is not there any more; {REMEDY}" in said
 
 
-def test_check_names_the_remedy_where_the_clusters_alone_are_lost(own: Own) -> None:
+def test_the_remedy_is_named_where_the_clusters_alone_are_lost(own: Own) -> None:
     finish(own)
     own.client.delete(*own.client.scan_iter("*{c}*"))
 
     check = own.site.call("check")
+    writing = [own.site.call(*words) for words in (["rebuild"], ["rebuild", "--into", "20000"], ["expire"])]
 
-    assert check.returncode == 2
-    assert b"is not there any more; stop all daemons and run 'neardup-stream recover'" in check.stdout
+    assert [run.returncode for run in (check, *writing)] == [2] * 4
+    for said in (check.stdout, *(run.stderr for run in writing)):
+        assert b"is not there any more; stop all daemons and run 'neardup-stream recover'" in said
 
 
 def test_after_a_recovery_that_did_not_end_another_one_is_asked_for_until_one_ends(own: Own) -> None:
     finish(own)
     namespace = Settings.load(overrides=own.settings).redis.namespace
-    own.client.hset(meta_key(namespace), "corrected_to", "another index")
+    own.client.hset(meta_key(namespace), "corrected_to", "0" * 28)
 
     assert "did not end, and subscribers have some of its corrections" in refusal(own)
     check = own.site.call("check")
