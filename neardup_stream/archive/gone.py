@@ -35,8 +35,8 @@ class ReplacedMeanwhile(ConfigError):  # noqa: N818 - as the errors of neardup_s
 
 
 def gone_path(archive: Path) -> Path:
-    """Return where the forgets of an archive are kept."""
-    return Path(f"{archive}.gone")
+    """Return where the forgets of an archive are kept: beside the file itself, also of one that is a link."""
+    return Path(f"{os.path.realpath(archive)}.gone")
 
 
 def read_gone(archive: Path, header: Header) -> NDArray[np.bool_]:

@@ -108,6 +108,21 @@ def test_forgets_are_seen_and_undone(path: Path) -> None:
     assert archives.current()[0].gone.tolist() == [False, False]
 
 
+def test_forgets_through_a_link_hold_for_the_archive_itself_and_the_other_way_round(
+    path: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "current.nda"
+    link.symlink_to(path)
+    by_link, by_name = reloading(link), reloading(path)
+    header = by_name.current()[0].index.header
+
+    write_gone(link, header, [1])
+    assert by_name.current()[0].gone.tolist() == [False, True]
+
+    write_gone(path, header, [0])
+    assert by_link.current()[0].gone.tolist() == [True, True]
+
+
 def test_forgets_made_at_the_same_time_are_all_kept(path: Path) -> None:
     freeze(path, *(frozen_page(n) for n in range(24)))
     header = LoggedArchive(path).header
