@@ -91,10 +91,24 @@ async def test_a_turn_that_began_before_the_clock_was_set_back_is_over(
     store: RedisClusters, client: RedisClient, keys: ClusterKeys
 ) -> None:
     """It would keep all daemons from committing until the clock is there again."""
-    await client.execute("SET", keys.turn, b"of another", "PX", 3_600_000)
+    (seconds, _) = await client.execute("TIME")
+    for ends, is_over in ((int(seconds) + 3600, True), (int(seconds), False)):
+        await client.execute("SET", keys.turn, b"12345678%d000" % ends)
 
-    assert await store.take_turn(b"own", 1.0)
-    assert not await store.take_turn(b"another", 1.0)
+        assert await store.take_turn(b"abcdefgh", 1.0) == is_over
+    assert await store.take_turn(b"12345678", 1.0)
+
+
+async def test_a_commit_is_refused_during_the_turn_of_another_and_not_during_its_own(
+    store: RedisClusters,
+) -> None:
+    assert await store.take_turn(b"abcdefgh", 60.0)
+    cell = (page(LOW), ranked(1, FREE))
+
+    assert await store.commit(writing(cell)) is None
+    assert await store.commit(writing(cell)._replace(turn=b"12345678")) is None
+    assert await store.commit(writing(cell)._replace(turn=b"abcdefgh")) is not None
+    assert await store.commit(writing(cell)) is not None
 
 
 async def test_pages_that_began_to_age_while_the_clock_was_ahead_are_due(

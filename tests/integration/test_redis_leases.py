@@ -11,7 +11,7 @@ from neardup_stream.stores.redis.leases import Lease
 from tests.servers.proxy import start_proxy
 from tests.servers.redis import RedisServer
 
-ANOTHER = b"process 1 on host 0 0"
+ANOTHER = b"process 1 on host 0 0 0"
 
 
 @pytest.fixture
@@ -93,7 +93,8 @@ async def test_the_lease_of_a_process_that_was_killed_expires(client: RedisClien
 
 
 async def test_a_lease_of_before_the_clock_was_set_back_is_over(client: RedisClient, namespace: str) -> None:
-    await client.execute("SET", namespace, ANOTHER, "PX", 30 * 86_400_000)
+    (seconds, _) = await client.execute("TIME")
+    await client.execute("SET", namespace, ANOTHER + b" %d000" % (int(seconds) + 30 * 86_400))
 
     await Lease(client, namespace, "work").take()
 

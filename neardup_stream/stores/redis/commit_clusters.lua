@@ -33,7 +33,7 @@ local function items(packed)
 end
 
 local turn = call('GET', KEYS[2])
-if turn and turn ~= ARGV[12] then
+if turn and (ARGV[12] == '' or sub(turn, 1, #ARGV[12]) ~= ARGV[12]) then
   return false
 end
 for key, field, limit in items(ARGV[1]) do

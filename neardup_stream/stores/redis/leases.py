@@ -93,4 +93,4 @@ class Lease:
 
 
 def _process(value: str) -> str:
-    return value.rsplit(" ", 2)[0]
+    return value.rsplit(" ", 3)[0]
