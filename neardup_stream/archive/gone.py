@@ -48,9 +48,11 @@ def read_gone(archive: Path, header: Header) -> NDArray[np.bool_]:
 
     Raises:
         CorruptData: the file is damaged, or belongs to another archive.
-        ConfigError: it may not be read.
+        ConfigError: it may not be read, or there are forgets beside a link to the archive.
     """
-    path = gone_path(archive)
+    path, beside_link = gone_path(archive), Path(f"{archive}.gone")
+    if archive.is_symlink() and os.path.lexists(beside_link):
+        raise ConfigError(f"{beside_link} stands beside a link to the archive: move it to {path}")
     try:
         packed = path.read_bytes()
     except FileNotFoundError:

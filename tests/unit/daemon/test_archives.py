@@ -13,6 +13,7 @@ from neardup_daemon.archives import ReloadedArchives, archive_schema, open_archi
 from neardup_daemon.inspect.archive_asking import query_archives
 from neardup_daemon.loop_wiring import build_consultation
 from neardup_daemon.policy import policy
+from neardup_daemon.repair.archive_forgetting import rewrite_without
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.settings.verdicts import Sketch, Verdict
 
@@ -121,6 +122,32 @@ def test_forgets_through_a_link_hold_for_the_archive_itself_and_the_other_way_ro
 
     write_gone(path, header, [0])
     assert by_link.current()[0].gone.tolist() == [True, True]
+
+
+def test_an_archive_that_is_rewritten_over_itself_through_a_link_keeps_the_link(
+    path: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "current.nda"
+    link.symlink_to(path)
+    write_gone(link, LoggedArchive(path).header, [1])
+
+    assert rewrite_without(link, link, replaces=True) == 1
+
+    assert link.is_symlink()
+    write_gone(link, LoggedArchive(path).header, [0])
+    assert reloading(path).current()[0].gone.tolist() == [True, True]
+
+
+def test_forgets_beside_a_link_are_refused_until_they_are_moved(path: Path, tmp_path: Path) -> None:
+    """Earlier releases wrote them there."""
+    link = tmp_path / "current.nda"
+    link.symlink_to(path)
+    header = LoggedArchive(path).header
+    write_gone(path, header, [1])
+    gone_path(path).rename(tmp_path / "current.nda.gone")
+
+    with pytest.raises(ConfigError, match=r"current\.nda\.gone stands beside a link .* move it to"):
+        read_gone(link, header)
 
 
 def test_forgets_made_at_the_same_time_are_all_kept(path: Path) -> None:
