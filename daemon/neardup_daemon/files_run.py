@@ -5,7 +5,6 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 from uuid import uuid4
@@ -177,13 +176,7 @@ async def run_over_files(
             stop.is_watched = True
             keep_what_is_loaded()
             loop = build_loop(
-                settings,
-                _leaving_out(stores, source),
-                source,
-                publication,
-                opened.preparation,
-                runtime,
-                archives=opened.archives,
+                settings, stores, source, publication, opened.preparation, runtime, archives=opened.archives
             )
             await loop.run(stop.requested)
             has_read_all = source.is_exhausted or not stop.requested.is_set()
@@ -282,14 +275,6 @@ async def _open(
         await asyncio.to_thread(load_kernel)
         await asyncio.to_thread(preparation.wait_until_ready)
         yield _Opened(archives, preparation, stores, opened, report)
-
-
-def _leaving_out(stores: LoopStores, source: FileSource) -> LoopStores:
-    """Return the stores without the events of files that this run reads: they come with their own records."""
-    left, own = stores.judged.may_be_undelivered, source.partitions
-    return replace(
-        stores, judged=replace(stores.judged, may_be_undelivered=lambda one: one not in own and left(one))
-    )
 
 
 async def _write_clusters(stores: LoopStores, output: ClusterOutput, findings: Findings | None) -> None:

@@ -50,7 +50,7 @@ def local_stores(settings: Settings) -> LoopStores:
             guarded_records,
             decider,
             secrets.token_bytes(KEY_BYTES),
-            may_be_undelivered=lambda _partition: False,
+            outlives_run=False,
             former=former,
         ),
         frames=with_failpoints("frames", MemoryFrames(), points),

@@ -1,20 +1,14 @@
 """The stores that the stages from register to commit work on."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from neardup_stream.clusters.protocol import Decider
 from neardup_stream.indexes.protocol import Index
-from neardup_stream.message import Partition
 from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.stores.table_layouts import TableLayouts
 
 __all__ = ["PageStores"]
-
-
-def _of_any_input(_partition: Partition) -> bool:
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +21,7 @@ class PageStores:
         clusters: decides, and keeps the decision records.
         handle_key: secret of this index.
         version_floor: first versions of pages are above it.
-        may_be_undelivered: whether another run may have decided pages of an input without delivering their
-            events, and this one does not read it.
+        outlives_run: whether earlier runs may have filled the stores, and may not have delivered all events.
         layouts: which layout of the tables is in use.
         former: the versions that pages in flight replace.
     """
@@ -38,6 +31,6 @@ class PageStores:
     clusters: Decider
     handle_key: bytes
     version_floor: int = 0
-    may_be_undelivered: Callable[[Partition], bool] = _of_any_input
+    outlives_run: bool = True
     layouts: TableLayouts = field(default_factory=TableLayouts)
     former: FormerVersions = field(default_factory=FormerVersions)

@@ -171,6 +171,8 @@ async def test_an_index_is_refused_once_subscribers_have_corrections_to_another_
         await install(client, namespace, {"blocks": 4}, abandoned)
     await install(client, namespace, {"blocks": 4}, successor)
     assert (await open_namespace(client, namespace, {"blocks": 4}, POLICY)).token == successor.token
+    anew = await open_namespace(client, namespace, {"blocks": 5}, POLICY)  # nothing was decided in it
+    assert await open_namespace(client, namespace, {"blocks": 5}, POLICY) == anew
 
 
 async def test_a_namespace_is_founded_once_and_then_the_same_for_all(

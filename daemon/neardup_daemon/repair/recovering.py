@@ -170,14 +170,14 @@ async def _recover(
         publisher.cluster_count,
         publisher.event_count,
         sum(
-            max(0, end - max(pages.beginnings[one], committed.offsets[one]))
+            max(0, end - max(pages.beginnings[one], committed.offsets.get(one, 0)))
             for one, end in pages.ends.items()
         ),
         publisher.lost,
         {
             one.number: first
             for one, first in pages.beginnings.items()
-            if first > 0 and committed.offsets[one] > 0
+            if first > 0 and committed.offsets.get(one)
         },
         removed_count,
     )
@@ -274,9 +274,10 @@ async def _commit(settings: Settings, stores: Stores, committed: _Committed) -> 
 
 async def _remove_others(client: RedisClient, name: str) -> int | None:
     """Remove the keys of all indexes but the installed one; how many, None where the user may not."""
-    kept = [meta_key(name), epochs_key(name), recovering_key(name)]
-    if installed := await installed_schema_id(client, name):
-        kept.append(index_prefix(name, installed))
+    installed = await installed_schema_id(client, name)
+    if installed is None:
+        return 0  # which keys are of no use is not known
+    kept = (meta_key(name), epochs_key(name), recovering_key(name), index_prefix(name, installed))
     try:
         return await client.delete_matching(all_keys(name), kept)
     except ConfigError as error:

@@ -93,4 +93,4 @@ class Lease:
 
 
 def _process(value: str) -> str:
-    return value.rsplit(" ", 3)[0]
+    return " ".join(value.split(" ")[:4])

@@ -142,7 +142,7 @@ async def _discard_empty(client: RedisClient, namespace: str, schema: Schema) ->
     if any([await client.execute("HLEN", keys.of(Cell(table, b""))) for table in (DECIDED, TRIMMED)]):
         return
     await client.execute("DEL", keys.of(INDEX))
-    await client.execute("HDEL", meta, "schema", "handle_key", _CREATED_BY, *_IDENTITY)
+    await client.execute("HDEL", meta, "schema", "handle_key", _CREATED_BY, _CORRECTED_TO, *_IDENTITY)
     _logger.info("empty_index_discarded", extra={"fields": {"schema": name}})
 
 
@@ -224,11 +224,12 @@ async def found_successor(client: RedisClient, namespace: str, schema: Schema, a
 
 
 async def installed_schema_id(client: RedisClient, namespace: str) -> str | None:
-    """Return `Namespace.schema_id` of the index under a namespace; None where there is none."""
+    """Return `Namespace.schema_id` of the index under a namespace; None where no meta record names one."""
     stored, generation = await client.execute("HMGET", meta_key(namespace), "schema", _GENERATION)
-    if stored is None:
+    try:
+        found = schema_id(_loaded(stored, ""))  # type: ignore[arg-type] # JSON
+    except CorruptData:
         return None
-    found = schema_id(_loaded(stored, f"{meta_key(namespace)} in Redis does not hold a schema"))  # type: ignore[arg-type] # JSON
     return f"{found}.{generation.decode()}" if generation else found
 
 
