@@ -66,7 +66,7 @@ def test_a_run_that_wrote_all_leaves_nothing_to_write_again(tmp_path: Path) -> N
     assert second.stdout == b""
 
 
-def test_the_event_of_a_page_that_came_again_is_written_though_its_first_file_is_never_read_again(
+def test_the_event_of_a_page_that_comes_again_is_written_though_its_first_file_is_never_read_again(
     tmp_path: Path,
 ) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
@@ -74,9 +74,7 @@ def test_the_event_of_a_page_that_came_again_is_written_though_its_first_file_is
     second.write_bytes(page_json("b", essay(1)) + b"\n")
     command = ["dedup", "--state", str(tmp_path / "state"), "--events", str(tmp_path / "events.jsonl")]
 
-    killed = call(
-        *command, "--set", "failpoints.kill=before cluster_store.trim 1", str(first), str(second)
-    )
+    killed = call(*command, "--set", "failpoints.kill=before cluster_store.trim 1", str(first))
     after = call(*command, str(second))
 
     assert (killed.returncode, after.returncode) == (-signal.SIGKILL, 0)
