@@ -1,6 +1,6 @@
 """Publishes the corrections of an index that was built anew: for `recover`."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -50,10 +50,15 @@ class Publisher:
         self._held = published.clustered()
         self._clustered: set[Handle] = set()
 
-    async def publish(self) -> None:
-        """Send everything, and await every acknowledgement."""
+    async def publish(self, begin: Callable[[], Awaitable[None]]) -> None:
+        """Send everything, and await every acknowledgement.
+
+        Args:
+            begin: called once the topic can be written, before anything is.
+        """
         waiting: list[Message] = []
         async with kafka_sink(self._settings, self._settings.kafka.events_topic) as sink:
+            await begin()
             async for event in self._events():
                 waiting.append(to_message(event, sink.max_message_bytes))
                 if len(waiting) == _AT_ONCE:

@@ -3,8 +3,9 @@
 Kafka holds the truth, and Redis a view of it. So nothing that Redis still has is used: the pages topic is
 processed again, as far as the group has committed, into keys of their own, without publishing events. Then
 subscribers receive corrections through the events topic, where the new index differs from their state; and at
-last the new index replaces the old one, whose keys are removed. Until then the old one stays unchanged, and
-after a crash at any point `recover` begins again, with another new index.
+last the new index replaces the old one, whose keys are removed. Until the first correction the old one stays
+unchanged; from then on no daemon starts on it. After a crash at any point `recover` begins again, with a
+further index.
 """
 
 import asyncio
@@ -131,12 +132,13 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         await prepare_servers(client)
         lease = Lease(client, recovering_key(settings.redis.namespace), "'recover'")
         await lease.take()
-        return await lease.hold(_recover(settings, client, committed, on_records))
+        return await lease.hold(_recover(settings, client, lease, committed, on_records))
 
 
 async def _recover(
     settings: Settings,
     client: RedisClient,
+    lease: Lease,
     committed: "_Committed",
     on_records: Callable[[int], None] | None,
 ) -> Recovered:
@@ -159,10 +161,14 @@ async def _recover(
             name, namespace.token, namespace.version_floor, int(time() * 1000), verdict_config(settings)
         )
         publisher = Publisher(settings, stores, corrections, published)
-        await begin_to_correct(client, name, namespace)
-        await publisher.publish()
+
+        async def begin() -> None:
+            await _commit(settings, stores, committed)  # refused where daemons have started meanwhile
+            await begin_to_correct(client, name, namespace)
+
+        await publisher.publish(begin)
         await install(client, name, schema(settings), namespace)
-        await _commit(settings, stores, committed)
+        await lease.take()  # the keys of another recovery are not to be removed
         removed_count = await _remove_others(client, name)
     return Recovered(
         record_count,
