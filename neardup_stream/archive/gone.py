@@ -18,6 +18,7 @@ from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
 __all__ = [
     "ReplacedMeanwhile",
     "forgets_locked",
+    "gone_beside",
     "gone_path",
     "read_gone",
     "require_no_other_forgets",
@@ -36,7 +37,12 @@ class ReplacedMeanwhile(ConfigError):  # noqa: N818 - as the errors of neardup_s
 
 def gone_path(archive: Path) -> Path:
     """Return where the forgets of an archive are kept: beside the file itself, also of one that is a link."""
-    return Path(f"{os.path.realpath(archive)}.gone")
+    return gone_beside(Path(os.path.realpath(archive)))
+
+
+def gone_beside(name: Path) -> Path:
+    """Return where the forgets will be kept of an archive that takes this name, and the place of a link."""
+    return Path(f"{name}.gone")
 
 
 def read_gone(archive: Path, header: Header) -> NDArray[np.bool_]:
@@ -50,7 +56,7 @@ def read_gone(archive: Path, header: Header) -> NDArray[np.bool_]:
         CorruptData: the file is damaged, or belongs to another archive.
         ConfigError: it may not be read, or there are forgets beside a link to the archive.
     """
-    path, beside_link = gone_path(archive), Path(f"{archive}.gone")
+    path, beside_link = gone_path(archive), gone_beside(archive)
     if archive.is_symlink() and os.path.lexists(beside_link):
         raise ConfigError(f"{beside_link} stands beside a link to the archive: move it to {path}")
     try:
@@ -79,7 +85,7 @@ def require_no_other_forgets(archive: Path, rows_id: bytes) -> None:
     Raises:
         ConfigError: there are forgets.
     """
-    path = gone_path(archive)
+    path = gone_beside(archive)
     try:
         packed = path.read_bytes()
     except FileNotFoundError:
@@ -107,7 +113,7 @@ def write_gone(archive: Path, header: Header, rows: Iterable[int], on_step: OnSt
         CorruptData: the file that is there is damaged, or belongs to another archive.
         StreamUnavailable: the disk is full or failed.
     """
-    with forgets_locked(archive):
+    with forgets_locked(gone_path(archive)):
         _require_rows(archive, header)
         gone = read_gone(archive, header)
         before = int(gone.sum())
@@ -155,15 +161,17 @@ def _require_rows(archive: Path, header: Header) -> None:
 
 
 @contextmanager
-def forgets_locked(archive: Path) -> Iterator[None]:
+def forgets_locked(path: Path) -> Iterator[None]:
     """Wait for other writers of the forgets of an archive, and for those who replace it, and exclude them.
+
+    Args:
+        path: of the forgets.
 
     Raises:
         StreamUnavailable: the lock file cannot be made, or locked.
 
     The lock file is never removed: a process that waits for a removed one would exclude no other.
     """
-    path = gone_path(archive)
     lock = path.with_name(f".{path.name}.lock")
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)

@@ -17,7 +17,7 @@ from typing import IO, Self
 import msgspec
 import numpy as np
 
-from neardup_stream.archive.gone import forgets_locked, require_no_other_forgets
+from neardup_stream.archive.gone import forgets_locked, gone_beside, require_no_other_forgets
 from neardup_stream.archive.layout import (
     CHECKS,
     MAX_FILE_BYTES,
@@ -172,7 +172,7 @@ class ArchiveWriter:
             self.reach("sync")
             os.fsync(file.fileno())
             self.reach("publish")
-            with forgets_locked(self._path) if self._replaces else nullcontext():
+            with forgets_locked(gone_beside(self._path)) if self._replaces else nullcontext():
                 self._publish()
         return header
 

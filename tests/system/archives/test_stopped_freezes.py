@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup_stream.archive.gone import forgets_locked
+from neardup_stream.archive.gone import forgets_locked, gone_path
 from neardup_stream.archive.logged import LoggedArchive
 from tests.servers.process import is_paused, wait_until
 from tests.servers.program import piped_program
@@ -44,7 +44,7 @@ def test_signals_while_an_archive_gets_its_name_are_too_late(archive: Path, craw
     crawl.write_bytes(crawl.read_bytes().split(b"\n")[0])
 
     with piped_program(["freeze", str(crawl), "-o", str(archive), "--force"]) as run:
-        with forgets_locked(archive):
+        with forgets_locked(gone_path(archive)):
             wait_until(lambda: is_waiting_for_a_lock(run.child.pid), 60)
             for _ in range(count):
                 run.child.send_signal(signal.SIGTERM)

@@ -51,7 +51,7 @@ def test_a_forget_that_waits_while_the_archive_is_replaced_holds_for_the_new_one
     build_archive(other, [frozen_page(0), frozen_page(2), frozen_page(5)])
 
     with ThreadPoolExecutor(1) as thread:
-        with forgets_locked(path):
+        with forgets_locked(gone_path(path)):
             waiting = thread.submit(forget_in_archive, [url], path)
             with pytest.raises(TimeoutError):
                 waiting.result(timeout=0.05)
@@ -65,7 +65,7 @@ def test_of_a_forget_and_a_replacement_at_the_same_time_one_is_refused(path: Pat
     former = header_of(path)
 
     with ThreadPoolExecutor(2) as threads:
-        with forgets_locked(path):
+        with forgets_locked(gone_path(path)):
             replacement = threads.submit(build_archive, path, [frozen_page(3)], replaces=True)
             forget = threads.submit(write_gone, path, former, [1])
             with pytest.raises(TimeoutError):

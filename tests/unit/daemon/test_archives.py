@@ -138,6 +138,20 @@ def test_an_archive_that_is_rewritten_over_itself_through_a_link_keeps_the_link(
     assert reloading(path).current()[0].gone.tolist() == [True, True]
 
 
+def test_an_archive_that_takes_the_place_of_a_link_leaves_its_file_and_the_forgets_of_that(
+    path: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "current.nda"
+    link.symlink_to(path)
+    write_gone(link, LoggedArchive(path).header, [1])
+
+    freeze(link, frozen_page(3), frozen_page(4))
+
+    assert not link.is_symlink()
+    assert reloading(link).current()[0].gone.tolist() == [False, False]
+    assert reloading(path).current()[0].gone.tolist() == [False, True]
+
+
 def test_forgets_beside_a_link_are_refused_until_they_are_moved(path: Path, tmp_path: Path) -> None:
     """Earlier releases wrote them there."""
     link = tmp_path / "current.nda"
