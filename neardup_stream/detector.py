@@ -71,7 +71,7 @@ class DetectorConfig:
         simhash: window of the simhash, and the fewest tokens of a page that is compared.
         sketch: shingles and bins of the sketches, and how many bands are indexed.
         verdict: when two pages match; None for the usual thresholds. One without a sketch compares simhashes
-            alone; the more bits those may differ in, the more tables there are, 252 at most.
+            alone; the more bits those may differ in, the more tables there are, 256 at most.
         rule: which matching pages share a cluster.
     """
 

@@ -31,7 +31,7 @@ async def open_stored_index(
         settings: those it was stored with.
         state_dir: what `dedup --state` keeps; None for the Redis in the settings.
         has_state_option: whether the command has `--state`, for what its errors advise.
-        is_written: whether the command writes, and is refused where the index lost what was decided.
+        is_written: whether the command writes: refused where the index of daemons lost what was decided.
 
     Raises:
         NoIndex: nothing is stored there.
@@ -56,6 +56,6 @@ async def open_stored_index(
                 f"nothing is stored under redis.namespace {settings.redis.namespace!r} in"
                 f" {state_dir or settings.redis.url}; set --redis-url and --redis-namespace{state}{lost}"
             )
-        if is_written and namespace.is_created:
+        if is_written and state_dir is None and namespace.is_created:
             await check_index(namespace, index_cells(layouts.base, client, namespace))
         yield await open_tables(layouts, client, namespace)

@@ -21,7 +21,7 @@ is a hash of words, each with its members.
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, log2
+from math import ceil, comb, log2
 from typing import NamedTuple
 
 from neardup_stream.bits.permutations import MAX_TABLES, Permutation, PermutedConfig, permutations
@@ -78,6 +78,11 @@ def permuted_within(distance_bits: int, expected_pages: int) -> PermutedConfig:
     blocks = max(PermutedConfig().blocks, distance_bits + 1)
     while expected_pages >> 64 * (blocks - distance_bits) // blocks > _SHORT_RANGE:
         blocks += 1
+    if comb(blocks, distance_bits) > MAX_TABLES:
+        raise ConfigError(
+            f"{distance_bits} bits of distance between {expected_pages:,} pages take {blocks} blocks, and so"
+            f" {comb(blocks, distance_bits)} tables; the most is {MAX_TABLES}"
+        )
     return PermutedConfig(blocks, distance_bits)
 
 

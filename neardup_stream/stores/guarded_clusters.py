@@ -1,11 +1,12 @@
-"""Guard a store of clusters: notice that it lost decisions before anything is written.
+"""Guard a store of clusters: notice that it lost decisions before anything rests on it.
 
 An index has a token, made at its creation and kept in a cell beside the clusters. Every read looks at it and
 every commit expects it, so a daemon whose index was emptied, or replaced by another one, writes nothing more.
 
 Offsets below which rows lie (`DECIDED`) only rise, and so do ranks. Where one is lower than this process has
 seen it, the store went back to an earlier state: an older copy was restored, or a replica took over that had
-not all writes. The token is then overwritten, so that every daemon stops.
+not all writes. The token is then overwritten, so that every daemon stops. Ranks are seen by a commit after
+it was written: it raises, so nothing is sent of what it decided.
 
 Behind the token stands the state of the tables' layout, see `table_layouts`. It only advances.
 """
@@ -255,7 +256,7 @@ class GuardedClusters:
 
     def _raise(self, ceilings: Mapping[bytes, int]) -> None:
         for name, ceiling in ceilings.items():
-            self._ceilings[name] = max(ceiling, self._ceilings.get(name, 0))
+            self._ceilings[name] = max(ceiling, self._ceilings.pop(name, 0))  # the latest stands last
 
 
 def _ceilings(cells: Iterable[tuple[Cell, bytes | None]]) -> Mapping[bytes, int]:

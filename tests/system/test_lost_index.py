@@ -170,7 +170,10 @@ def test_the_remedy_is_named_where_the_clusters_alone_are_lost(own: Own) -> None
 def test_after_a_recovery_that_did_not_end_another_one_is_asked_for_until_one_ends(own: Own) -> None:
     finish(own)
     namespace = Settings.load(overrides=own.settings).redis.namespace
-    own.client.hset(meta_key(namespace), "corrected_to", "0" * 28)
+    meta = meta_key(namespace)
+    token = own.client.hget(meta, "token")
+    assert isinstance(token, bytes)
+    own.client.hset(meta, "corrected_to", b"%0*x" % (len(token), int(token, 16) + 1))
 
     assert "did not end, and subscribers have some of its corrections" in refusal(own)
     check = own.site.call("check")

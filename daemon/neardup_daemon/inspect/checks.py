@@ -111,7 +111,7 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
         async with RedisClient(settings.redis.config()) as client:
             await require_rights(client, namespace)
             facts = await inspect_servers(client)
-            yield Finding("good", f"redis: {facts.name}, keeps what it is given")
+            yield Finding("good", f"redis: {facts.name}, evicts nothing")
             for warning in facts.warnings:
                 yield Finding("warning", f"redis: {warning}")
             if facts.is_full:

@@ -251,7 +251,7 @@ async def require_corrected(client: RedisClient, namespace: str) -> None:
         ConfigError: they have corrections to another one, which is not installed: a recovery did not end.
     """
     token, corrected_to = await client.execute("HMGET", meta_key(namespace), _TOKEN, _CORRECTED_TO)
-    if corrected_to is not None and corrected_to != token:
+    if corrected_to is not None and corrected_to > (token or b""):
         raise ConfigError(
             f"a recovery of redis.namespace {namespace!r} did not end, and subscribers have some of its"
             f" corrections: they would ignore events of the index that is there; {REMEDY}"
@@ -266,7 +266,7 @@ async def install(client: RedisClient, namespace: str, schema: Schema, successor
     """
     meta = meta_key(namespace)
     corrected_to = await client.execute("HGET", meta, _CORRECTED_TO)
-    if corrected_to not in (None, successor.token.encode()):
+    if corrected_to is not None and corrected_to > successor.token.encode():
         raise ConfigError(f"another recovery of redis.namespace {namespace!r} has begun: wait for it")
     fields: dict[str, bytes | str | int] = {
         "schema": _canonical(schema),
