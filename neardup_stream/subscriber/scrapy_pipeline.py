@@ -101,7 +101,7 @@ class DuplicatesPipeline:
         if original is None:
             return item
         if self._action == "drop":
-            raise DropItem(f"near-duplicate of {original}")
+            raise DropItem(f"near-duplicate of {original}", log_level="DEBUG")  # it comes with the whole item
         adapter["neardup"] = {"duplicate_of": original}
         return item
 

@@ -130,6 +130,7 @@ def crawl(start: str, directory: Path, settings: Mapping[str, Any], pipeline: st
         check=False,
     )
     assert run.returncode == 0, run.stderr
+    assert "WARNING: Dropped" not in run.stderr  # with the whole item, HTML included
     items = map(json.loads, output.read_text(encoding="utf-8").splitlines())
     counted = json.loads(run.stdout.splitlines()[-1])
     return Crawl({item["url"].removeprefix(start): item for item in items}, counted)
