@@ -266,8 +266,6 @@ async def _judge_again(
 
 async def _commit(settings: Settings, stores: Stores, committed: _Committed) -> None:
     """Note beside the group's offsets which index they are of now, also where nothing was read yet."""
-    if not committed.begun:
-        return
     witnesses = await stores.epochs.witnesses(committed.begun)
     offsets = {
         TopicPartition(settings.kafka.pages_topic, one.number): OffsetAndMetadata(
