@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.placements import lone_cluster_id
 from neardup_stream.clusters.rules import DEFAULT_LINK_CONTAINMENT, Rule, linked
@@ -124,13 +125,6 @@ class _Home(NamedTuple):
     representative: str | None = None
 
 
-def _index_config(expected_pages: int, verdict: VerdictConfig) -> IndexConfig:
-    """Return an index that finds what the verdict accepts: by bands too, or by simhashes alone."""
-    if verdict.sketch is not None:
-        return IndexConfig(expected_pages=expected_pages, bands=verdict.sketch.bands)
-    return IndexConfig(permuted_within(verdict.distance_bits, expected_pages), expected_pages)
-
-
 class Detector:
     """Says of each page which earlier ones it matches, and which page of its cluster to keep.
 
@@ -143,7 +137,9 @@ class Detector:
     def __init__(self, config: DetectorConfig | None = None) -> None:
         config = config or DetectorConfig()
         self._verdict = config.verdict or VerdictConfig(config.sketch)
-        layout = IndexLayout(_index_config(config.expected_pages, self._verdict))
+        pages, sketch = config.expected_pages, self._verdict.sketch
+        permuted = PermutedConfig() if sketch else permuted_within(self._verdict.distance_bits, pages)
+        layout = IndexLayout(IndexConfig(permuted, pages, bands=sketch.bands if sketch else 0))
         records = MemoryRecords(layout.shard_bits + layout.slot_bits)
         former = FormerVersions()
         self._clusters = Clusters(MemoryClusters(time), Descriptions(records, former), config.rule)
