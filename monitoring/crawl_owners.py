@@ -190,7 +190,8 @@ _TRUST: Final = Row(
         ),
         Panel(
             "Pages like archived ones",
-            "By their best match in archive.files; candidates: frozen pages that were compared for it.",
+            "By their best match in archive.files; candidates: frozen pages that were compared for it. Keys over"
+            " the cap: more frozen pages have them than are compared, so matches may be missing.",
             "cps",
             (
                 Query(
@@ -198,6 +199,10 @@ _TRUST: Final = Row(
                 ),
                 Query(
                     'sum(rate(neardup_archive_candidates_total{job=~"$job"}[$__rate_interval]))', "candidates"
+                ),
+                Query(
+                    'sum(rate(neardup_archive_cap_hits_total{job=~"$job"}[$__rate_interval]))',
+                    "keys over the cap",
                 ),
             ),
         ),
