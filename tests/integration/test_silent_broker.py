@@ -11,6 +11,7 @@ import pytest
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Record
 from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.streams.kafka.admin import describe_topics
 from neardup_stream.streams.kafka.sink import KafkaSink
 from neardup_stream.streams.kafka.snapshot import open_snapshot
 from neardup_stream.streams.kafka.snapshot_source import SnapshotSource
@@ -48,6 +49,8 @@ async def test_while_the_broker_is_silent_every_call_says_so_and_nothing_is_lost
             await source.commit(next_offsets(first))
         with pytest.raises(StreamUnavailable, match="no broker has answered"):
             await read_records(source, 1)
+        with pytest.raises(StreamUnavailable, match=r"does not answer; see that the brokers run, [^;]*\Z"):
+            await describe_topics(topic.connection, [topic.name])
         frozen_broker.thaw()
         await retry(lambda: sink.send(messages[1:]))
         await retry(lambda: source.commit(next_offsets(first)))

@@ -61,11 +61,11 @@ async def _ask(broker: AIOKafkaConnection) -> None:
 
 @contextmanager
 def _tls_errors(broker: str) -> Iterator[None]:
-    """Raise the cause of a TLS error; other network errors are left to retries."""
+    """Raise the cause of an error, without its remedy."""
     try:
         yield
-    except TimeoutError:  # an OSError, too
-        raise
+    except TimeoutError as error:  # an OSError, too
+        raise StreamUnavailable(f"{broker} does not answer", "timeout") from error
     except ssl.SSLCertVerificationError as error:
         raise ConfigError(
             f"{broker} cannot show that it is {broker}: {error.verify_message}; "
