@@ -1,12 +1,15 @@
 """`check`: what is wrong, and how to repair it."""
 
+import socket
+
 import pytest
 from neardup_daemon.inspect.checks import judge_layout, judge_topic
 from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.streams.kafka.admin import TopicFacts
-from tests.servers.redis import start_redis
-from tests.system.conftest import Site, call
+from tests.servers.program import piped_program
+from tests.servers.redis import RedisServer, start_redis
+from tests.system.conftest import Site, call, new_index
 
 
 def test_a_site_without_topics_is_bad_until_they_are_created(site: Site) -> None:
@@ -30,6 +33,23 @@ def test_everything_that_is_unavailable_is_named_at_once(site: Site) -> None:
     said = run.stdout.decode()
     assert "BAD  redis:" in said
     assert "BAD  kafka:" in said
+
+
+def test_findings_are_printed_as_they_are_made(redis_server: RedisServer) -> None:
+    """A socket that is not read stands for a broker that hangs; it is waited for until it is closed."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        broker = f"kafka.bootstrap_servers=127.0.0.1:{silent.getsockname()[1]}"
+        settings = (*new_index(redis_server).settings, broker, "kafka.request_timeout_seconds=300")
+        words = ["check", *(word for setting in settings for word in ("--set", setting))]
+        with piped_program(words) as run:
+            early = [run.stdout.readline() for _ in range(3)]
+            silent.close()
+            late = run.stdout.read()
+            ended = run.child.wait(60)
+
+    assert [line[:11] for line in early] == [b"  ok  index", b"  ok  redis", b"  ok  redis"]
+    assert [line[:11] for line in late.splitlines()] == [b" BAD  kafka"]
+    assert ended == 2
 
 
 def test_a_redis_that_refuses_writes_is_bad(namespace: str) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,7 +13,12 @@ from neardup_daemon.settings.loading import known_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
 
+if TYPE_CHECKING:
+    from neardup_daemon.inspect.findings import Finding
+
 __all__ = ["check"]
+
+_MARKS: Final = {"good": ("ok", "green"), "warning": ("warn", "yellow"), "bad": ("BAD", "red")}
 
 
 @click.command()
@@ -35,9 +42,15 @@ def check(settings: Settings, partitions: int, *, create_topics: bool) -> int:
 
     for variable in ignored_variables(os.environ, known_settings(Settings)):
         click.echo(f"ignored: environment variable {printable(variable)} names no setting", err=True)
-    findings = asyncio.run(run_checks(settings, partitions if create_topics else None))
-    marks = {"good": ("ok", "green"), "warning": ("warn", "yellow"), "bad": ("BAD", "red")}
-    for finding in findings:
-        mark, color = marks[finding.grade]
+    is_sound = asyncio.run(_print(run_checks(settings, partitions if create_topics else None)))
+    return 0 if is_sound else 2
+
+
+async def _print(findings: AsyncIterator["Finding"]) -> bool:
+    """Print each finding as it is made, since a hanging server takes a while; return whether none is bad."""
+    is_sound = True
+    async for finding in findings:
+        mark, color = _MARKS[finding.grade]
         click.echo(f"{click.style(f'{mark:>4}', fg=color, bold=True)}  {printable(finding.sentence)}")
-    return 2 if any(finding.grade == "bad" for finding in findings) else 0
+        is_sound &= finding.grade != "bad"
+    return is_sound

@@ -42,19 +42,27 @@ _ENVELOPE_BYTES: Final = 1 << 16
 """Room for the key and the headers of a record, those of a dead letter included."""
 
 
-async def run_checks(settings: Settings, create_partitions: int | None) -> list[Finding]:
-    """Look at everything; one thing that is bad hides nothing else.
+async def run_checks(settings: Settings, create_partitions: int | None) -> AsyncIterator[Finding]:
+    """Look at everything, and yield each finding as it is made; one thing that is bad hides nothing else.
 
     Args:
         settings: what the daemon would run with.
         create_partitions: create missing topics, the pages topic with so many partitions; None to create
             nothing.
     """
-    redis = [finding async for finding in _check_redis(settings)]
-    kafka = [finding async for finding in _check_kafka(settings, create_partitions)]
-    is_redis_sound = all(finding.grade != "bad" for finding in redis)
-    committed = [finding async for finding in check_committed(settings)] if is_redis_sound else []
-    return [judge_layout(settings), *judge_archives(settings), *redis, *kafka, *committed]
+    yield judge_layout(settings)
+    for finding in judge_archives(settings):
+        yield finding
+    is_redis_sound, is_kafka_there = True, False
+    async for finding in _check_redis(settings):
+        is_redis_sound &= finding.grade != "bad"
+        yield finding
+    async for finding in _check_kafka(settings, create_partitions):
+        is_kafka_there |= finding.grade != "bad"
+        yield finding
+    if is_redis_sound and is_kafka_there:
+        async for finding in check_committed(settings):
+            yield finding
 
 
 def judge_layout(settings: Settings) -> Finding:
