@@ -84,18 +84,6 @@ class Recovered(NamedTuple):
     removed_count: int | None
 
 
-class _Committed(NamedTuple):
-    """What the group has committed of the pages topic.
-
-    Attributes:
-        offsets: of all partitions; 0 where there is none.
-        begun: the partitions of which there is one: beside it stands which index it is of.
-    """
-
-    offsets: dict[Partition, int]
-    begun: list[Partition]
-
-
 class _NoSink:
     """A sink that drops its messages."""
 
@@ -139,7 +127,7 @@ async def _recover(
     settings: Settings,
     client: RedisClient,
     lease: Lease,
-    committed: "_Committed",
+    committed: dict[Partition, int],
     on_records: Callable[[int], None] | None,
 ) -> Recovered:
     kafka = settings.kafka
@@ -156,7 +144,7 @@ async def _recover(
         pages = await stack.enter_async_context(
             topic_snapshot(settings, kafka.pages_topic, input_id(kafka.pages_topic, kafka.input_epoch))
         )
-        record_count = await _judge_again(settings, stores, pages, committed.offsets, on_records)
+        record_count = await _judge_again(settings, stores, pages, committed, on_records)
         corrections = Corrections(
             name, namespace.token, namespace.version_floor, int(time() * 1000), verdict_config(settings)
         )
@@ -176,20 +164,15 @@ async def _recover(
         publisher.cluster_count,
         publisher.event_count,
         sum(
-            max(0, end - max(pages.beginnings[one], committed.offsets.get(one, 0)))
-            for one, end in pages.ends.items()
+            max(0, end - max(pages.beginnings[one], committed.get(one, 0))) for one, end in pages.ends.items()
         ),
         publisher.lost,
-        {
-            one.number: first
-            for one, first in pages.beginnings.items()
-            if first > 0 and committed.offsets.get(one)
-        },
+        {one.number: first for one, first in pages.beginnings.items() if first > 0 and committed.get(one)},
         removed_count,
     )
 
 
-async def _committed(settings: Settings) -> _Committed:
+async def _committed(settings: Settings) -> dict[Partition, int]:
     """Return the committed offsets of the group, which must have no members meanwhile.
 
     Raises:
@@ -214,10 +197,7 @@ async def _committed(settings: Settings) -> _Committed:
             " expired, set them first"
         )
     pages = input_id(kafka.pages_topic, kafka.input_epoch)
-    return _Committed(
-        {Partition(pages, one.partition): offsets.get(one, 0) for one in every},
-        [Partition(pages, one.partition) for one in every if one in offsets],
-    )
+    return {Partition(pages, one.partition): offset for one, offset in offsets.items()}
 
 
 async def _read_events(settings: Settings) -> PublishedPages:
@@ -264,14 +244,12 @@ async def _judge_again(
     return source.record_count
 
 
-async def _commit(settings: Settings, stores: Stores, committed: _Committed) -> None:
+async def _commit(settings: Settings, stores: Stores, committed: dict[Partition, int]) -> None:
     """Note beside the group's offsets which index they are of now, also where nothing was read yet."""
-    witnesses = await stores.epochs.witnesses(committed.begun)
+    witnesses = await stores.epochs.witnesses(list(committed))
     offsets = {
-        TopicPartition(settings.kafka.pages_topic, one.number): OffsetAndMetadata(
-            committed.offsets[one], witnesses[one]
-        )
-        for one in committed.begun
+        TopicPartition(settings.kafka.pages_topic, one.number): OffsetAndMetadata(offset, witnesses[one])
+        for one, offset in committed.items()
     }
     await commit_for_group(kafka_connection(settings), settings.kafka.group_id, offsets)
 
