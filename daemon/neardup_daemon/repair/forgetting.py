@@ -59,7 +59,7 @@ async def forget_in_state(
         async with AsyncExitStack() as stack:
             events_sink = await stack.enter_async_context(JsonLinesSink(events))
             refused = await stack.enter_async_context(JsonLinesSink(os.devnull))
-            stores = await stack.enter_async_context(open_stored_index(settings, state_dir, is_written=True))
+            stores = await stack.enter_async_context(open_stored_index(settings, state_dir))
             source = await stack.enter_async_context(_forgets(page_ids))
             retries = build_retries(settings, meters, lambda _error: None)
             stop.is_watched = True
