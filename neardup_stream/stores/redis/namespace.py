@@ -135,8 +135,10 @@ async def _discard_empty(client: RedisClient, namespace: str, schema: Schema) ->
     """Delete an index of another schema in which nothing was decided; stop daemons that have opened it."""
     meta = meta_key(namespace)
     stored = await client.execute("HGET", meta, "schema")
+    if stored is None or stored == _canonical(schema):
+        return
     name = await installed_schema_id(client, namespace)
-    if name is None or stored == _canonical(schema):
+    if name is None:
         return
     keys = ClusterKeys(namespace=namespace, schema_id=name, slot_bits=0)
     if any([await client.execute("HLEN", keys.of(Cell(table, b""))) for table in (DECIDED, TRIMMED)]):
