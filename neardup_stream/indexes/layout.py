@@ -61,7 +61,6 @@ _MAX_BAND_BUCKET_BITS = 16
 _MAX_BAND_REST_BITS = 16
 _MAX_EXPECTED_PAGES = 10**12
 
-
 _SHORT_RANGE = 64
 """Entries of a range on average, of which the longest is then hardly ever above `IndexConfig.bucket_cap`."""
 
