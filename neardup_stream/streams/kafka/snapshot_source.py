@@ -19,7 +19,7 @@ class SnapshotSource(FiniteSource):
 
     Args:
         snapshot: opened by its owner, and read here alone.
-        ends: by partition, the offset below which records are read.
+        ends: by partition, the offset below which records are read; of other partitions none are.
         on_records: called with the number of records read; or None.
 
     Attributes:
