@@ -1,6 +1,7 @@
 """A broker that is stopped: every call says so, and nothing is lost."""
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from random import randbytes
@@ -12,6 +13,8 @@ from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Record
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.kafka.admin import describe_topics
+from neardup_stream.streams.kafka.config import KafkaConnection
+from neardup_stream.streams.kafka.reachability import reach_broker
 from neardup_stream.streams.kafka.sink import KafkaSink
 from neardup_stream.streams.kafka.snapshot import open_snapshot
 from neardup_stream.streams.kafka.snapshot_source import SnapshotSource
@@ -58,6 +61,15 @@ async def test_while_the_broker_is_silent_every_call_says_so_and_nothing_is_lost
 
     assert rest[-2:] == [b"1", b"2"]
     assert set(rest) <= {b"0", b"1", b"2"}
+
+
+async def test_a_client_that_has_waited_learns_soon_that_the_broker_is_silent() -> None:
+    """Only the client waits for as long as it is set to; who looks for its reason does not."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            broker = f"127.0.0.1:{silent.getsockname()[1]}"
+            with pytest.raises(StreamUnavailable, match="does not answer"):
+                await reach_broker(KafkaConnection(bootstrap_servers=broker, request_timeout_seconds=300))
 
 
 async def test_streams_close_without_a_broker(frozen_broker: KafkaBroker, topic_prefix: str) -> None:

@@ -3,9 +3,10 @@
 import socket
 
 import pytest
-from neardup_daemon.inspect.checks import judge_layout, judge_topic
+from neardup_daemon.inspect.checks import judge_layout, judge_servers, judge_topic
 from neardup_daemon.settings.settings import Settings
 
+from neardup_stream.stores.redis.servers import ServerFacts
 from neardup_stream.streams.kafka.admin import TopicFacts
 from tests.servers.program import piped_program
 from tests.servers.redis import RedisServer, start_redis
@@ -42,12 +43,12 @@ def test_findings_are_printed_as_they_are_made(redis_server: RedisServer) -> Non
         settings = (*new_index(redis_server).settings, broker, "kafka.request_timeout_seconds=300")
         words = ["check", *(word for setting in settings for word in ("--set", setting))]
         with piped_program(words) as run:
-            early = [run.stdout.readline() for _ in range(3)]
+            early = [run.stdout.readline() for _ in range(4)]
             silent.close()
             late = run.stdout.read()
             ended = run.child.wait(60)
 
-    assert [line[:11] for line in early] == [b"  ok  index", b"  ok  redis", b"  ok  redis"]
+    assert [line[:11] for line in early] == [b"  ok  index", b"  ok  redis", b"warn  redis", b"  ok  redis"]
     assert [line[:11] for line in late.splitlines()] == [b" BAD  kafka"]
     assert ended == 2
 
@@ -66,6 +67,21 @@ def test_a_replica_is_bad(namespace: str) -> None:
 
     assert run.returncode == 2
     assert "BAD  redis: it is a replica" in run.stdout.decode()
+
+
+@pytest.mark.parametrize("appends", ["yes", "no"])
+def test_a_redis_that_forgets_when_it_restarts_is_warned_about(namespace: str, appends: str) -> None:
+    with start_redis(options={"appendonly": appends}) as server:
+        run = call("check", "--set", f"redis.url={server.url}", "--set", f"redis.namespace={namespace}")
+
+    assert (b"warn  redis: it keeps no append-only file" in run.stdout) == (appends == "no")
+
+
+def test_a_redis_that_could_not_write_to_its_disk_is_warned_about() -> None:
+    sound, failing = (judge_servers(ServerFacts("Redis", (), has_disk_error=each)) for each in (False, True))
+
+    assert list(sound) == []
+    assert [each.grade for each in failing] == ["warning"]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_nor_where_the_clusters_alone_are_lost(own: Own) -> None:
     assert "is not there any more" in refusal(own)
 
 
-def test_nor_where_an_older_copy_was_restored(own: Own) -> None:
+def test_nor_where_an_older_copy_was_restored_which_verify_does_not_judge_either(own: Own) -> None:
     finish(own)
     copy = {key: own.client.dump(key) or b"" for key in own.client.scan_iter()}
     publish(own.site, pages(COUNT, topics=50))
@@ -105,6 +105,8 @@ def test_nor_where_an_older_copy_was_restored(own: Own) -> None:
         own.client.restore(key, 0, dumped)
 
     assert "went back to an earlier state" in refusal(own)
+    judged = own.site.call("verify")
+    assert (judged.returncode, b"went back to an earlier state" in judged.stderr) == (2, True)
 
 
 def test_a_new_group_may_begin_with_a_new_index(own: Own) -> None:

@@ -62,8 +62,9 @@ def verify(
 
     Takes the settings of the daemons, disturbs no daemon and changes nothing. Beside running daemons it
     judges what is committed; three of the promises need a moment in which no record is in flight. Exits
-    with 0 if they held, with 4 if one is violated. Readable on a terminal, one line of JSON otherwise.
-    Writes what it reads to temporary files (TMPDIR), some 1 KB a page and an event.
+    with 0 if they held, with 4 if one is violated, with 2 if the index was lost or went back. Readable on
+    a terminal, one line of JSON otherwise. Writes what it reads to temporary files
+    (TMPDIR), some 1 KB a page and an event.
 
     \b
         neardup-stream verify --config neardup.toml --wait 60

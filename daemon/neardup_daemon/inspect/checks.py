@@ -23,7 +23,7 @@ from neardup_stream.stores.redis.namespace import (
     require_corrected,
 )
 from neardup_stream.stores.redis.rights import require_rights
-from neardup_stream.stores.redis.servers import inspect_servers
+from neardup_stream.stores.redis.servers import ServerFacts, inspect_servers
 from neardup_stream.streams.kafka.admin import TopicFacts, create_topic, describe_topics
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "TopicRole",
     "judge_archives",
     "judge_layout",
+    "judge_servers",
     "judge_tables",
     "judge_topic",
     "run_checks",
@@ -98,6 +99,28 @@ def judge_archives(settings: Settings) -> Iterator[Finding]:
             yield Finding("good", f"archive: {name}, {counted(pages, 'page')}{forgotten}, sound")
 
 
+def judge_servers(facts: ServerFacts) -> Iterator[Finding]:
+    """Yield what keeps the servers from taking writes, or from having them still after a restart."""
+    if facts.is_full:
+        yield Finding("bad", "redis: its memory is at maxmemory, so it refuses writes: raise maxmemory")
+    if facts.is_replica:
+        yield Finding(
+            "bad", "redis: it is a replica, so it refuses writes: name its master, or the sentinels"
+        )
+    if facts.has_disk_error:
+        yield Finding(
+            "warning",
+            "redis: it could not write to its disk, and may refuse writes: free space there, or repair what"
+            " its log names",
+        )
+    if not facts.appends:
+        yield Finding(
+            "warning",
+            "redis: it keeps no append-only file, so a restart loses what its last snapshot lacks, and then"
+            " daemons wait for 'recover': set appendonly yes",
+        )
+
+
 def judge_tables(settings: Settings, layouts: StoredLayouts) -> Iterator[Finding]:
     """Yield what to set where the settings state a former layout of the tables."""
     if not layouts.known:
@@ -122,14 +145,8 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
             yield Finding("good", f"redis: {facts.name}, evicts nothing")
             for warning in facts.warnings:
                 yield Finding("warning", f"redis: {warning}")
-            if facts.is_full:
-                yield Finding(
-                    "bad", "redis: its memory is at maxmemory, so it refuses writes: raise maxmemory"
-                )
-            if facts.is_replica:
-                yield Finding(
-                    "bad", "redis: it is a replica, so it refuses writes: name its master, or the sentinels"
-                )
+            for finding in judge_servers(facts):
+                yield finding
             layouts = await stored_layouts(client, settings)
             stored = await read_namespace(client, namespace, schema(layouts.base))
             if stored:

@@ -1,4 +1,7 @@
-"""Compare the committed offsets of the group with the index, for `check`: a lost index has none of theirs."""
+"""Compare the committed offsets of the group with the index, for `check` and `verify`.
+
+An index that was lost, or that went back to an earlier state, lacks what they say is finished.
+"""
 
 from collections.abc import AsyncIterator
 from typing import Final
@@ -16,7 +19,7 @@ from neardup_stream.stores.redis.namespace import Namespace, check_index, read_n
 from neardup_stream.streams.kafka.admin import describe_topics
 from neardup_stream.streams.kafka.start_offsets import InputHistory, check_offsets
 
-__all__ = ["check_committed"]
+__all__ = ["check_committed", "require_agreement"]
 
 _NO_HANDLES: Final = bytes(KEY_BYTES)
 
@@ -35,13 +38,28 @@ async def check_committed(settings: Settings) -> AsyncIterator[Finding]:
     if facts is None:
         return
     try:
-        async with RedisClient(settings.redis.config()) as client:
-            history = await _history(settings, client)
-            await check_offsets(pages_source_config(settings), history, facts.partitions)
+        await require_agreement(settings, facts.partitions)
     except NeardupError as error:
         yield Finding("bad", f"index: {str(error).removeprefix('Redis: ')}")
     else:
         yield Finding("good", f"index: agrees with the committed offsets of group {kafka.group_id}")
+
+
+async def require_agreement(settings: Settings, partitions: int) -> None:
+    """Return if a daemon could continue from the committed offsets.
+
+    Args:
+        settings: those of the daemons.
+        partitions: how many the pages topic has.
+
+    Raises:
+        ConfigError: the index lacks what they say is finished.
+        StoreUnavailable: Redis is unavailable.
+        StreamUnavailable: Kafka is unavailable.
+    """
+    async with RedisClient(settings.redis.config()) as client:
+        history = await _history(settings, client)
+        await check_offsets(pages_source_config(settings), history, partitions)
 
 
 async def _history(settings: Settings, client: RedisClient) -> InputHistory:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from aiokafka import TopicPartition
 
+from neardup_daemon.inspect.committed_offsets import require_agreement
 from neardup_daemon.kafka_wiring import kafka_connection, topic_snapshot
 from neardup_daemon.preparing import build_preparation, connecting, index_layout, verdict_config
 from neardup_daemon.progress import OnPart, unseen
@@ -63,13 +64,15 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: O
         on_part: called with the progress of reading.
 
     Raises:
-        ConfigError: a topic or the index does not exist, or may not be read.
+        ConfigError: a topic or the index does not exist, or may not be read; or the index lacks what is
+            committed.
         StreamUnavailable: Kafka cannot be reached.
         StoreUnavailable: Redis cannot be reached.
         CorruptData: what is stored is not ours.
     """
     await _wait_until_finished(settings, wait_seconds)
     committed = await _committed(settings)
+    await require_agreement(settings, len(committed))
     async with open_stored_index(settings, None) as stores, _open_topics(settings) as topics:
         topics_history = History(
             inputs=await _inputs(topics.pages, settings, on_part),

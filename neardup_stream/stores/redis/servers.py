@@ -34,6 +34,8 @@ class ServerFacts:
         is_full: whether one has as much as its `maxmemory`, and so refuses writes.
         is_replica: whether it is one server, and a replica, which refuses writes.
         clock_seconds: epoch seconds by each node that says so.
+        appends: whether no node says that it keeps no append-only file.
+        has_disk_error: whether a node could not write its append-only file, or its last snapshot.
     """
 
     name: str
@@ -41,6 +43,8 @@ class ServerFacts:
     is_full: bool = False
     is_replica: bool = False
     clock_seconds: tuple[float, ...] = ()
+    appends: bool = True
+    has_disk_error: bool = False
 
 
 async def inspect_servers(client: RedisClient) -> ServerFacts:
@@ -56,8 +60,15 @@ async def inspect_servers(client: RedisClient) -> ServerFacts:
     warnings = await _raise_limits(client)
     microseconds = [int(info["server_time_usec"]) for info in infos if "server_time_usec" in info]
     clocks = tuple(each / 1e6 for each in microseconds)
-    is_replica = not client.is_cluster and infos[0].get("role") == "slave"
-    return ServerFacts(_name(infos[0]), tuple(warnings), any(map(_is_full, infos)), is_replica, clocks)
+    return ServerFacts(
+        _name(infos[0]),
+        tuple(warnings),
+        is_full=any(map(_is_full, infos)),
+        is_replica=not client.is_cluster and infos[0].get("role") == "slave",
+        clock_seconds=clocks,
+        appends=all(int(info.get("aof_enabled", 1)) for info in infos),
+        has_disk_error=any(map(_has_disk_error, infos)),
+    )
 
 
 async def prepare_servers(client: RedisClient) -> ServerFacts:
@@ -77,6 +88,10 @@ def _name(info: Mapping[str, Any]) -> str:
 def _is_full(info: Mapping[str, Any]) -> bool:
     counted = int(info["used_memory"]) - int(info.get("mem_not_counted_for_evict", 0))
     return 0 < int(info["maxmemory"]) <= counted
+
+
+def _has_disk_error(info: Mapping[str, Any]) -> bool:
+    return any(info.get(name, "ok") != "ok" for name in ("aof_last_write_status", "rdb_last_bgsave_status"))
 
 
 def _check_version(info: Mapping[str, Any]) -> None:

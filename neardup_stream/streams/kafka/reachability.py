@@ -18,12 +18,15 @@ __all__ = ["reach_broker"]
 CLOSE_SECONDS = 1.0
 """How long to wait for a broker to close a connection."""
 
+ANSWER_SECONDS = 5.0
+"""How long to wait for one broker: the client has waited for `request_timeout_seconds` already."""
+
 _TLS_ALERT = 0x1503
 """The first two bytes of a broker's TLS alert to a client without TLS."""
 
 
 async def reach_broker(connection: KafkaConnection) -> None:
-    """Connect as a client would; return as soon as one of the brokers answers.
+    """Connect as a client would; return as soon as one of the brokers answers, each within `ANSWER_SECONDS`.
 
     Raises:
         ConfigError: a broker is not whom we trust, or does not trust us.
@@ -37,7 +40,8 @@ async def reach_broker(connection: KafkaConnection) -> None:
     for host, port, _ in collect_hosts(options.pop("bootstrap_servers")):
         try:
             with kafka_errors(f"connecting to {host}:{port}"), _tls_errors(f"{host}:{port}"):
-                await _ask(AIOKafkaConnection(host, port, **options))
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    await _ask(AIOKafkaConnection(host, port, **options))
         except StreamUnavailable as error:
             reasons.append(str(error))
         else:
@@ -55,8 +59,8 @@ async def _ask(broker: AIOKafkaConnection) -> None:
         is_open = False
         raise
     finally:
-        if is_open:
-            await asyncio.wait([broker.close()], timeout=CLOSE_SECONDS)
+        if is_open and (closed := broker.close()):  # None while it still connects
+            await asyncio.wait([closed], timeout=CLOSE_SECONDS)
 
 
 @contextmanager
