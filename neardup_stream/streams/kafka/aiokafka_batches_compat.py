@@ -52,15 +52,11 @@ def parse_any_batch(max_expanded_bytes: int, max_headers: int) -> None:
     that is not text. Records of a batch that would expand to more have no key and no value; those with more
     headers have none of them. See `RefusedValue`.
     """
-    codecs = bounded_codecs(max_expanded_bytes)
-    for codec, expand in codecs.items():
+    most_headers = max_headers + MAX_ERROR_HEADERS
+    for codec, expand in bounded_codecs(max_expanded_bytes).items():
         setattr(default_records, f"{codec}_decode", expand)
-        setattr(
-            compiled_default_records,
-            f"{codec}_decode",
-            without_many_headers(expand, max_headers + MAX_ERROR_HEADERS),
-        )
-    _AnyNamedBatch.max_headers = max_headers
+        setattr(compiled_default_records, f"{codec}_decode", without_many_headers(expand, most_headers))
+    _AnyNamedBatch.max_headers, _AnyNamedBatch.most_headers = max_headers, most_headers
     fetcher.MemoryRecords, fetcher.PartitionRecords = _Batches, _AnyRecords
 
 
@@ -85,7 +81,7 @@ class _Batches:
             batch = self._slices.next_batch()
             if self._last[_MAGIC_OFFSET] >= _WITH_HEADERS and not self._last[_CODEC_OFFSET] & _CODEC_BITS:
                 records = self._last[_RECORDS_OFFSET:]
-                if has_many_headers(records, _AnyNamedBatch.max_headers + MAX_ERROR_HEADERS):
+                if has_many_headers(records, _AnyNamedBatch.most_headers):
                     batch = _AnyNamedBatch(self._last, 0, is_refused=False)
         return batch
 
@@ -118,10 +114,12 @@ class _AnyNamedBatch(_DefaultRecordBatchPy):  # type: ignore[misc] # aiokafka ha
         is_refused: it is too large: return only the positions that it spans.
 
     Attributes:
-        max_headers: most headers of a record that is not refused, beside those of a dead letter.
+        max_headers: most headers of a page.
+        most_headers: of a record that is not refused: of a page, beside those that a dead letter adds.
     """
 
     max_headers: ClassVar[int]
+    most_headers: ClassVar[int]
 
     def __init__(self, content: memoryview, next_offset: int, *, is_refused: bool) -> None:
         super().__init__(content)
@@ -161,7 +159,7 @@ class _AnyNamedBatch(_DefaultRecordBatchPy):  # type: ignore[misc] # aiokafka ha
 
     def _read_msg(self) -> Any:
         head = head_of(self._buffer, self._pos)
-        if head.header_count <= self.max_headers + MAX_ERROR_HEADERS:
+        if head.header_count <= self.most_headers:
             return super()._read_msg()
         self._pos = head.end
         refused = RefusedValue(too_many_headers(head.header_count, self.max_headers), head.value or b"")
