@@ -100,6 +100,18 @@ def test_help_of_a_command_needs_no_client_and_no_compiler(command: str) -> None
             " (see 'neardup-stream config show --help')",
             id="close-option",
         ),
+        pytest.param(
+            ["check", "--partitions", "many"],
+            "neardup-stream: Invalid value for '--partitions': 'many' is not a valid whole number"
+            " (see 'neardup-stream check --help')",
+            id="whole-number",
+        ),
+        pytest.param(
+            ["verify", "--wait", "long"],
+            "neardup-stream: Invalid value for '--wait': 'long' is not a valid number"
+            " (see 'neardup-stream verify --help')",
+            id="number",
+        ),
         pytest.param(["fail", "config"], "neardup-stream: http.port is taken", id="settings"),
         pytest.param(
             ["config", "show", "--set", "http.prot=1"],

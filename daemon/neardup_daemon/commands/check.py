@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from neardup_daemon.commands.options import with_settings
+from neardup_daemon.commands.options import WholeNumber, with_settings
 from neardup_daemon.settings.environment import ignored_variables
 from neardup_daemon.settings.loading import known_settings
 from neardup_daemon.settings.settings import Settings
@@ -28,7 +28,7 @@ _MARKS: Final = {"good": ("ok", "green"), "warning": ("warn", "yellow"), "bad": 
     "--partitions",
     default=4,
     show_default=True,
-    type=click.IntRange(1, 100_000),
+    type=WholeNumber(1, 100_000),
     help="Of a pages or events topic created.",
 )
 def check(settings: Settings, partitions: int, *, create_topics: bool) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from neardup_daemon.commands.completion import NamedPath
-from neardup_daemon.commands.options import with_settings
+from neardup_daemon.commands.options import WholeNumber, with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.streams.files.outputs import buffered_output
@@ -18,7 +18,7 @@ __all__ = ["demo"]
 @with_settings("index.distance_bits", "index.blocks")
 @click.option(
     "--pages",
-    type=click.IntRange(max=1_000_000),
+    type=WholeNumber(max=1_000_000),
     default=1_800,
     show_default=True,
     help="How many records to generate.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast, get_args
 import click
 
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath, complete_list
-from neardup_daemon.commands.options import Number, settings_files, with_settings, with_state
+from neardup_daemon.commands.options import Number, WholeNumber, settings_files, with_settings, with_state
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
@@ -93,7 +93,7 @@ def _all_key_kinds() -> Sequence[str]:
 @click.option(
     "--common",
     "common_pages",
-    type=click.IntRange(min=1),
+    type=WholeNumber(min=1),
     default=1000,
     show_default=True,
     metavar="PAGES",
@@ -105,7 +105,7 @@ def _all_key_kinds() -> Sequence[str]:
 @click.option(
     "--memory",
     "memory_mib",
-    type=click.IntRange(min=64),
+    type=WholeNumber(min=64),
     default=1024,
     show_default=True,
     metavar="MIB",

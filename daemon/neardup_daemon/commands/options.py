@@ -19,6 +19,7 @@ from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
 __all__ = [
     "Count",
     "Number",
+    "WholeNumber",
     "flags_as_settings",
     "settings_files",
     "used_files",
@@ -52,8 +53,16 @@ class Count(click.ParamType[int]):
         return round(number)
 
 
+class WholeNumber(click.IntRange):
+    """A whole number within bounds."""
+
+    name = "whole number"
+
+
 class Number(click.FloatRange):
     """A finite number within bounds."""
+
+    name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""

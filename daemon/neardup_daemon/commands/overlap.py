@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath
-from neardup_daemon.commands.options import with_json, with_settings
+from neardup_daemon.commands.options import WholeNumber, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable, printable_json
 
@@ -30,7 +30,7 @@ __all__ = ["overlap"]
 )
 @click.option(
     "--min-tokens",
-    type=click.IntRange(min=1),
+    type=WholeNumber(min=1),
     default=30,
     show_default=True,
     metavar="TOKENS",
@@ -39,13 +39,13 @@ __all__ = ["overlap"]
 @click.option(
     "--common",
     "common_pages",
-    type=click.IntRange(min=1),
+    type=WholeNumber(min=1),
     metavar="PAGES",
     help="Set aside what more pages have in common.  [default: as 'freeze --common' said]",
 )
 @click.option(
     "--min-hits",
-    type=click.IntRange(min=1),
+    type=WholeNumber(min=1),
     default=2,
     show_default=True,
     metavar="HITS",

@@ -5,7 +5,7 @@ import sys
 import click
 import msgspec
 
-from neardup_daemon.commands.options import Count, Number, with_json, with_settings
+from neardup_daemon.commands.options import Count, Number, WholeNumber, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
 
 __all__ = ["plan"]
@@ -20,7 +20,7 @@ __all__ = ["plan"]
 )
 @click.option(
     "--html-bytes",
-    type=click.IntRange(0, 10**12),
+    type=WholeNumber(0, 10**12),
     default=0,
     metavar="N",
     help="Bytes of its markup; 0 where pages arrive as text.",

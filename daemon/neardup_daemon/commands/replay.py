@@ -7,7 +7,7 @@ from typing import get_args
 import click
 
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath
-from neardup_daemon.commands.options import with_settings
+from neardup_daemon.commands.options import WholeNumber, with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
 from neardup_stream.errors import BadPageReason
@@ -28,7 +28,7 @@ __all__ = ["replay"]
     "--max-attempts",
     default=3,
     show_default=True,
-    type=click.IntRange(min=1),
+    type=WholeNumber(min=1),
     metavar="N",
     help="Leave records that were put back so often.",
 )

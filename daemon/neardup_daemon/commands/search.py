@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from neardup_daemon.commands.completion import NamedPath
-from neardup_daemon.commands.options import with_json, with_settings
+from neardup_daemon.commands.options import WholeNumber, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable_json
 
@@ -28,7 +28,7 @@ __all__ = ["search"]
 @click.option("--count", "is_count", is_flag=True, help="Show how many pages there are, and none of them.")
 @click.option(
     "--limit",
-    type=click.IntRange(min=0),
+    type=WholeNumber(min=0),
     default=100,
     show_default=True,
     metavar="N",

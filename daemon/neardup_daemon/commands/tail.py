@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from neardup_daemon.commands.options import Number, with_settings
+from neardup_daemon.commands.options import Number, WholeNumber, with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
 
@@ -15,7 +15,7 @@ __all__ = ["tail"]
 @click.command()
 @with_settings("kafka.bootstrap_servers", "kafka.events_topic")
 @click.option("--from-start", is_flag=True, help="Begin with the oldest event kept, not with the next one.")
-@click.option("--max-events", type=click.IntRange(min=1), metavar="N", help="Stop after so many events.")
+@click.option("--max-events", type=WholeNumber(min=1), metavar="N", help="Stop after so many events.")
 @click.option("--idle-seconds", type=Number(min=0), metavar="S", help="Stop this long after the last event.")
 @click.option("--json", "as_json", is_flag=True, help="Lines of JSON on a terminal too.")
 def tail(
