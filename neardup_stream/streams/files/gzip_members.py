@@ -20,7 +20,7 @@ visibly truncated.
 
 
 def decompress_members(
-    read: Callable[[int], bytes], begins_member: Callable[[bytes], bool]
+    read: Callable[[int], bytes], begins_member: Callable[[bytes], bool], on_member: Callable[[], None]
 ) -> Iterator[bytes]:
     """Yield the decompressed bytes of every member, in chunks.
 
@@ -28,6 +28,7 @@ def decompress_members(
         read: returns the next bytes of the file, at most so many; none at its end.
         begins_member: returns whether a member may begin with these decompressed bytes, which distinguishes
             the next member after damage from bytes that look like one.
+        on_member: called before the first bytes of each member.
 
     Raises:
         CorruptData: at the end, if a member was damaged or cut off, or other data was between two members.
@@ -38,6 +39,7 @@ def decompress_members(
         if rest.startswith(b"\0"):
             continue
         member = _Member(rest, read)
+        on_member()
         try:
             yield from member.decompressed()
             rest = member.rest

@@ -26,9 +26,10 @@ from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition
 from neardup_stream.streams.files.digests import FILE, Identify, identity_of
 from neardup_stream.streams.files.file_names import utf8_name
-from neardup_stream.streams.files.gzip_members import decompress_members
+from neardup_stream.streams.files.record_places import FilePlaces, Members, UnknownPlaces
 from neardup_stream.streams.files.sniffing import decompress_sniffed
 from neardup_stream.streams.files.waiting_file import wait_for
+from neardup_stream.streams.files.warc_framing import Places
 
 __all__ = [
     "CHUNK_BYTES",
@@ -112,12 +113,14 @@ class Input:
         timestamp_ms: modification time in the file system.
         chunks: its decompressed bytes, at most `CHUNK_BYTES` at a time; an empty chunk means that a
             pipe is silent but open. Raises `CorruptData` where the file is damaged or ends too early.
+        places: where records of an archive begin and end in them, as far as that is known.
     """
 
     path: str
     partition: Partition
     timestamp_ms: int
     chunks: Iterator[bytes]
+    places: Places
 
 
 def is_pipe(path: str) -> bool:
@@ -169,7 +172,9 @@ def open_input(
         partition = Partition(input_id, seen[input_id])
         seen[input_id] += 1
         timestamp_ms = os.fstat(raw.fileno()).st_mtime_ns // 1_000_000
-        yield Input(path, partition, timestamp_ms, _chunks(path, raw))
+        members = Members()
+        places = members if _has_members(path) else _places(path, raw)
+        yield Input(path, partition, timestamp_ms, _chunks(path, raw, members), places)
 
 
 def _open_raw(path: str) -> io.FileIO:
@@ -196,15 +201,21 @@ def _input_id(path: str, raw: io.FileIO, run_name: str, identify: Identify) -> s
     return identify(path, raw.fileno())
 
 
-def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
+def _has_members(path: str) -> bool:
+    return has_ending(path, (_COLLECTION, *_ARCHIVES))
+
+
+def _places(path: str, raw: io.FileIO) -> Places:
+    return UnknownPlaces() if is_pipe(path) else FilePlaces(raw.fileno())
+
+
+def _chunks(path: str, raw: io.FileIO, members: Members) -> Iterator[bytes]:
     decompress = _DECOMPRESSORS.get(Path(path).suffix.lower())
     try:
         if has_ending(path, _COLLECTION):
-            yield from _collection_chunks(raw)
+            yield from _collection_chunks(raw, members)
         elif has_ending(path, _ARCHIVES):
-            if is_pipe(path):
-                wait_for(raw, select.POLLIN)  # until then it would seem to be at its end
-            yield from decompress_members(raw.read, _begins_record)
+            yield from members.decompressed(partial(_read_pipe, raw) if is_pipe(path) else raw.read)
         elif decompress is not None and os.fstat(raw.fileno()).st_size:  # an empty file has no lines
             stream = decompress(raw)
             yield from _gathered(stream)
@@ -216,7 +227,13 @@ def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
         raise CorruptData(f"{path}: damaged or cut off{place}: {error}") from error
 
 
-def _collection_chunks(raw: io.FileIO) -> Iterator[bytes]:
+def _read_pipe(raw: io.FileIO, size_bytes: int) -> bytes:
+    """Read once there is something, or no writer any more, which a pipe without one yet seems to have had."""
+    wait_for(raw, select.POLLIN)
+    return raw.read(size_bytes)
+
+
+def _collection_chunks(raw: io.FileIO, members: Members) -> Iterator[bytes]:
     """Yield the archives of a collection, one after the other; those behind a damaged one too."""
     damage = ""
     with zipfile.ZipFile(raw) as collection:
@@ -226,9 +243,9 @@ def _collection_chunks(raw: io.FileIO) -> Iterator[bytes]:
             try:
                 with collection.open(name) as archive:
                     if has_ending(name, ".gz"):
-                        yield from decompress_members(archive.read, _begins_record)
+                        yield from members.decompressed(archive.read)
                     else:
-                        yield from iter(partial(archive.read, CHUNK_BYTES), b"")
+                        yield from members.stored(partial(archive.read, CHUNK_BYTES))
             except (*_DAMAGE, CorruptData) as error:
                 damage = damage or f"{name}: {error}"
     if damage:
@@ -258,10 +275,6 @@ def _gathered(stream: _ByteStream) -> Iterator[bytes]:
         raise
     if chunk:
         yield bytes(chunk)
-
-
-def _begins_record(beginning: bytes) -> bool:
-    return beginning.startswith(b"WARC/")
 
 
 def _pipe_chunks(raw: io.FileIO) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.times import LATEST_SECONDS
 from neardup_stream.wire.urls import canonical_url
 
-__all__ = ["holds_http", "page_url", "read_warc", "warc_record"]
+__all__ = ["framed_records", "holds_http", "page_url", "read_warc", "warc_record"]
 
 _PAGE_TYPES = frozenset({"response", "resource", "conversion"})
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
@@ -53,8 +53,7 @@ def read_warc(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
     block: list[Record] = []
     room_bytes = CHUNK_BYTES
     try:
-        framed = frame_records(source.chunks, max_page_bytes + 1 + MAX_HTTP_HEAD_BYTES)
-        for offset, archived in enumerate(framed):
+        for offset, archived in enumerate(framed_records(source, max_page_bytes)):
             position = Position(source.partition, offset)
             record = warc_record(archived, position, source.timestamp_ms, max_page_bytes)
             block.append(record)
@@ -66,6 +65,11 @@ def read_warc(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
         yield block
         raise CorruptData(f"{source.path}: {str(error).removeprefix(f'{source.path}: ')}") from error
     yield block
+
+
+def framed_records(source: Input, max_page_bytes: int, kept_bytes: int = 0) -> Iterator[FramedRecord]:
+    """Yield every record as it is framed, those of a longer body cut; see `frame_records`."""
+    return frame_records(source.chunks, max_page_bytes + 1 + MAX_HTTP_HEAD_BYTES, source.places, kept_bytes)
 
 
 def warc_record(

@@ -2,31 +2,50 @@
 
 A record is a version line, headers, an empty line, and as many bytes as `Content-Length` says. Lines may end
 in LF alone. If a record is not followed by another one, its block is searched for the next version line, so
-that one wrong length costs one record.
+that one wrong length costs one record. A page may be an archive itself: the records in it are its content,
+where its length can be shown to be right.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
+from neardup_stream.cut_short import check_cut
 from neardup_stream.errors import CorruptData
+from neardup_stream.streams.files.warc_blocks import (
+    FIRST_HEADER,
+    LONGEST_VERSION_BYTES,
+    VERSION,
+    Block,
+    next_version,
+)
 
-__all__ = ["FramedRecord", "frame_records", "parse_headers"]
+__all__ = ["FramedRecord", "Places", "frame_records", "is_record_end", "parse_headers"]
+
+
+class Places(Protocol):
+    """What is known of an archive beside its decompressed bytes, by whose number places are named."""
+
+    def ends_at(self, place: int) -> bool | None:
+        """Return whether a record may end there; None if that is not known."""
+        ...
+
+    def begins_at(self, place: int) -> bool:
+        """Return whether a record is known to begin there."""
+        ...
+
 
 _MAX_HEAD_BYTES = 1 << 16
 _MAX_LENGTH_DIGITS = 15
-_HELD_BYTES = 16 << 20
-"""Bytes of a block that are kept, to be searched for records if its length is wrong."""
+_SOUGHT_BYTES = 16 << 20
+"""Bytes of a block that are searched for records if its length is wrong."""
 _PIECE_BYTES = 1 << 16
 _SEARCHED_BYTES = 64 << 20
 """Bytes of all such blocks; above this, a block ends at the next version line, whatever its length. The same
 of headers without an end: above this, records are looked for at the starts of lines only."""
 
-_VERSION = re.compile(rb"WARC/[0-9]+\.[0-9]+[ \t]*\r?\n")
-_LONGEST_VERSION_BYTES = 32
-_FIRST_HEADER = b"warc-"
-_LONGEST_FIRST_BYTES = _LONGEST_VERSION_BYTES + len(_FIRST_HEADER)
-_NEXT_RECORD = re.compile(rb"\n\r?\nWARC/[0-9]+\.[0-9]+[ \t]*\r?\nWARC-", re.IGNORECASE)
+_LONGEST_FIRST_BYTES = LONGEST_VERSION_BYTES + len(FIRST_HEADER)
 _HEAD_END = re.compile(rb"\n(?:\r?\n|(?=WARC/[0-9]+\.[0-9]+[ \t]*\r?\n))")
 """An empty line, or the next record: then this header is cut off."""
 _IDENTITY = re.compile(rb"\n(warc-type|warc-record-id)[ \t]*:", re.IGNORECASE)
@@ -40,7 +59,7 @@ class FramedRecord:
 
     Attributes:
         headers: by name in lower case, of equal names the first.
-        block: at most as many bytes as requested.
+        block: at most as many bytes as were to be kept.
         fault: why the record is incomplete; empty for a complete one.
         head: version line and headers as stored.
     """
@@ -51,29 +70,42 @@ class FramedRecord:
     head: bytes = b""
 
 
-def frame_records(chunks: Iterator[bytes], max_block_bytes: int) -> Iterator[FramedRecord]:
+def frame_records(
+    chunks: Iterator[bytes], max_block_bytes: int, places: Places, kept_bytes: int = 0
+) -> Iterator[FramedRecord]:
     """Yield every record in order, including damaged ones.
 
     Args:
         chunks: of the archive, decompressed.
         max_block_bytes: of each block; the end of a longer one is skipped.
+        places: what shows whether a long block that holds records ends where its length says.
+        kept_bytes: of each block, if that is more; it has no influence on where records are found.
 
     Raises:
         CorruptData: at the end, if the archive was cut off, or held bytes that belong to no record.
     """
-    archive = _Archive(chunks)
+    archive = _Archive(chunks, places)
+    kept_bytes = max(kept_bytes, max_block_bytes)
+    sought_bytes = max(max_block_bytes, _SOUGHT_BYTES)
     while archive.skip_line_ends():
         if not archive.is_at_version():
             archive.damage.append(f"no record begins at byte {archive.position}")
             archive.skip_to_version()
-        elif (record := _next_record(archive, max_block_bytes)) is not None:
+        elif (record := _next_record(archive, sought_bytes, kept_bytes)) is not None:
             yield record
     if archive.damage:
         raise CorruptData(archive.damage[0])
 
 
-def _next_record(archive: "_Archive", max_block_bytes: int) -> FramedRecord | None:
+def is_record_end(rest: bytes) -> bool:
+    """Return whether a record may end in front of these bytes: another one follows, or nothing."""
+    behind = rest.lstrip(b"\r\n")
+    return not behind or VERSION.match(behind) is not None
+
+
+def _next_record(archive: "_Archive", sought_bytes: int, kept_bytes: int) -> FramedRecord | None:
     """Return the record that begins here; None if the archive is cut off inside it."""
+    start = archive.position
     head = archive.take_head()
     if head is None:
         is_long = archive.has(_MAX_HEAD_BYTES)
@@ -89,15 +121,15 @@ def _next_record(archive: "_Archive", max_block_bytes: int) -> FramedRecord | No
         return FramedRecord(
             headers, b"", "the header of the record is cut off, or states no length or several"
         )
-    block = archive.take(length_bytes, max(max_block_bytes, _HELD_BYTES))
+    block = archive.take(start, length_bytes, sought_bytes, kept_bytes)
     if not block.is_cut and archive.skip_record_end():
-        return FramedRecord(headers, block.first(max_block_bytes), head=head)
+        return FramedRecord(headers, block.first(kept_bytes), head=head)
     if block.is_cut and not block.holds_version():
         archive.damage.append("cut off inside a record")
         return None
     archive.put_back(block)
     archive.skip_to_version()
-    return FramedRecord(headers, block.first(max_block_bytes), "no record follows where this one ends")
+    return FramedRecord(headers, block.first(kept_bytes), "no record follows where this one ends")
 
 
 def parse_headers(head: bytes) -> dict[str, str]:
@@ -140,68 +172,17 @@ def _cut_at(head: bytes) -> int | None:
     names: set[bytes] = set()
     for found in reversed(list(_IDENTITY.finditer(head))):
         if (name := found[1].lower()) in names:
-            return _next_version(head, found.end())
+            return next_version(head, found.end())
         names.add(name)
     return None
-
-
-def _next_version(data: bytes, at: int = 0, *, within_lines: bool = True) -> int | None:
-    """Return where the next version line begins.
-
-    Args:
-        data: to be searched.
-        at: from there on.
-        within_lines: also within a line, behind a record that was cut off there, if a header of WARC follows.
-    """
-    for found in _VERSION.finditer(data, at):
-        start, end = found.span()
-        is_line = start > 0 and data[start - 1 : start] == b"\n"
-        if is_line or (within_lines and data[end : end + len(_FIRST_HEADER)].lower() == _FIRST_HEADER):
-            return start
-    return None
-
-
-class _Block:
-    """The bytes of one block, or the beginning of a long one; `is_cut` if it does not end there.
-
-    It began at `start` of `buffer`, and reading returns there if the buffer is still the same.
-    """
-
-    def __init__(self, held_bytes: int, *, ends_at_version: bool) -> None:
-        self._pieces: list[bytes] = []
-        self._room_bytes = held_bytes
-        self._ends_at_version = ends_at_version
-        self.is_cut = False
-        self.buffer = b""
-        self.start = 0
-        self.held_bytes = 0
-
-    def add(self, piece: bytes) -> None:
-        if self._room_bytes <= 0:
-            return
-        self._pieces.append(piece)
-        self._room_bytes -= len(piece)
-        self.held_bytes += len(piece)
-        if self._ends_at_version:
-            self.is_cut = _next_version(piece) is not None
-        elif self._room_bytes <= 0 and _NEXT_RECORD.search(self.all()):
-            self.is_cut = True
-
-    def first(self, size_bytes: int) -> bytes:
-        return self.all()[:size_bytes]
-
-    def all(self) -> bytes:
-        return b"".join(self._pieces)
-
-    def holds_version(self) -> bool:
-        return _next_version(self.all()) is not None
 
 
 class _Archive:
     """A byte stream over chunks; some bytes may be put back."""
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = filter(None, chunks)  # an empty chunk means that a pipe is silent
+    def __init__(self, chunks: Iterator[bytes], places: Places) -> None:
+        self._chunks = chunks
+        self._places = places
         self._data = b""
         self._at = 0
         self._chunks_bytes = 0
@@ -233,14 +214,14 @@ class _Archive:
         return True
 
     def is_at_version(self) -> bool:
-        self.has(_LONGEST_VERSION_BYTES)
-        return _VERSION.match(self._data, self._at) is not None
+        self.has(LONGEST_VERSION_BYTES)
+        return VERSION.match(self._data, self._at) is not None
 
     def skip_to_version(self, behind: int = 0) -> None:
         """Skip `behind` bytes, and everything before the next version line."""
         self._at += behind
         within_lines = self._endless_head_bytes <= _SEARCHED_BYTES
-        while (found := _next_version(self._data, self._at, within_lines=within_lines)) is None:
+        while (found := next_version(self._data, self._at, within_lines=within_lines)) is None:
             # A version line may begin in this chunk and end in the next.
             self._data, self._at = self._data[max(self._at, len(self._data) - _LONGEST_FIRST_BYTES) :], 0
             if not self._fill():
@@ -255,7 +236,7 @@ class _Archive:
         """
         searched = 0
         while (end := _HEAD_END.search(self._data, self._at + searched, self._at + _MAX_HEAD_BYTES)) is None:
-            searched = max(0, len(self._data) - self._at - _LONGEST_VERSION_BYTES)
+            searched = max(0, len(self._data) - self._at - LONGEST_VERSION_BYTES)
             if searched >= _MAX_HEAD_BYTES or not self._fill():
                 self._endless_head_bytes += searched
                 return None
@@ -266,10 +247,16 @@ class _Archive:
         self._at = end.end()
         return head if end[0].count(b"\n") > 1 else b""
 
-    def take(self, size_bytes: int, held_bytes: int) -> _Block:
-        """Return the next bytes; fewer at the end, or if so long a block contains records of its own."""
-        block = _Block(held_bytes, ends_at_version=self._searched_bytes > _SEARCHED_BYTES)
+    def take(self, start: int, size_bytes: int, sought_bytes: int, kept_bytes: int) -> Block:
+        """Return the next bytes, those of the record that began at `start`.
+
+        They are fewer at the end, or if they are shown to hold the records behind this one.
+        """
+        is_exhausted = self._searched_bytes > _SEARCHED_BYTES
+        block = Block(sought_bytes, kept_bytes, ends_at_version=is_exhausted)
         block.buffer, block.start = self._data, self._at
+        block_start = self.position
+        end = block_start + size_bytes
         while size_bytes and not block.is_cut:
             if self._at == len(self._data):
                 self._data, self._at = b"", 0
@@ -277,32 +264,45 @@ class _Archive:
                     block.is_cut = True
                     break
             piece = self._data[self._at : self._at + min(size_bytes, _PIECE_BYTES)]
-            block.add(piece)
+            if block.add(piece) and not is_exhausted:
+                records = [block_start + found for found in block.records()]
+                block.is_cut = self._are_others(records, start, end)
             self._at += len(piece)
             size_bytes -= len(piece)
         return block
 
-    def put_back(self, block: _Block) -> None:
+    def _are_others(self, records: Sequence[int], start: int, end: int) -> bool:
+        """Return whether records in a long block are none of its content, because its length is wrong."""
+        if not records:
+            return False
+        if (is_end := self._places.ends_at(end)) is not None:
+            return not is_end
+        return not self._places.begins_at(start) or any(map(self._places.begins_at, records))
+
+    def put_back(self, block: Block) -> None:
         """Put a block back, to be searched; after a line end, because its first line may be a version."""
-        self._searched_bytes += block.held_bytes
+        self._searched_bytes += block.sought_bytes
         if block.buffer is self._data:
             self._at = block.start
         else:
-            self._data, self._at = b"\n" + block.all() + self._data[self._at :], 0
+            self._data, self._at = b"\n" + block.sought() + self._data[self._at :], 0
 
     def skip_record_end(self) -> bool:
         """Skip what ends a record; return False if something else follows."""
-        self.has(_LONGEST_VERSION_BYTES)
+        self.has(LONGEST_VERSION_BYTES)
         has_empty_line = _RECORD_END.match(self._data, self._at) is not None
         return not self.skip_line_ends() or has_empty_line or self.is_at_version()
 
     def _fill(self) -> bool:
         """Add the next chunk; return False if there is none, because of damage or at the end."""
         try:
-            chunk = next(self._chunks, b"")
+            while (chunk := next(self._chunks, None)) == b"":  # a pipe is silent
+                check_cut()
         except CorruptData as error:  # which ends the chunks
             self.damage.insert(0, str(error))
             return False
+        if chunk is None:
+            return False
         self._data, self._at = self._data[self._at :] + chunk, 0
         self._chunks_bytes += len(chunk)
-        return bool(chunk)
+        return True

@@ -4,8 +4,8 @@ A revisit refers to the representative's capture, which stands before it in the 
 output can be read without any other file.
 """
 
-import gzip
 import hashlib
+import zlib
 from base64 import b32encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,8 @@ from neardup_stream.streams.files.file_names import one_line_name
 from neardup_stream.streams.files.http_response import split_response
 from neardup_stream.streams.files.inputs import open_input
 from neardup_stream.streams.files.waiting_file import WaitingFile
-from neardup_stream.streams.files.warc import holds_http, page_url, warc_record
-from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
+from neardup_stream.streams.files.warc import framed_records, holds_http, page_url, warc_record
+from neardup_stream.streams.files.warc_framing import FramedRecord
 from neardup_stream.wire.events import event_id
 from neardup_stream.wire.pages import PageDecoder
 from neardup_stream.wire.urls import canonical_url
@@ -38,6 +38,9 @@ NEAR_PROFILE: Final = "urn:neardup:revisit:near-duplicate:v1"
 
 MAX_BLOCK_BYTES: Final = 1 << 30
 """Of a record that is copied: it is held in memory. Longer ones count as damaged."""
+
+_GZIP: Final = zlib.MAX_WBITS + 16
+_PIECE_BYTES: Final = 1 << 20
 
 _CAPTURES: Final = frozenset({"response", "resource"})
 _REFERRED_TO: Final = ("warc-record-id", "warc-date")
@@ -126,7 +129,8 @@ def write_revisits(
         with open_input(path, seen) as source:
             if source.partition != partition:
                 raise CorruptData(f"{path}: an input has changed while it was read; run again")
-            for offset, record in enumerate(frame_records(source.chunks, MAX_BLOCK_BYTES)):
+            framed = framed_records(source, limits.max_page_bytes, MAX_BLOCK_BYTES)
+            for offset, record in enumerate(framed):
                 check()
                 writer.take(record, Position(source.partition, offset), source.timestamp_ms)
     return writer.tally()
@@ -182,7 +186,7 @@ class _Writer:
 
     def _copy(self, record: FramedRecord) -> None:
         self._counts["copied"] += 1
-        self.write(record.head.rstrip(b"\r\n") + b"\r\n\r\n" + record.block)
+        self.write(record.head.rstrip(b"\r\n") + b"\r\n\r\n", record.block)
 
     def _revisit(self, record: FramedRecord, kept: _Capture, event: str) -> None:
         is_identical = _capture(record).payload_digest == kept.payload_digest
@@ -204,9 +208,16 @@ class _Writer:
             fields["Content-Type"] = "application/http; msgtype=response"
         self.write(_rendered(fields, http_head))
 
-    def write(self, record: bytes) -> None:
+    def write(self, *pieces: bytes) -> None:
         """Write a record as a gzip member without a time, so that equal input gives equal output."""
-        self._output.write_all(gzip.compress(record + b"\r\n\r\n", mtime=0))
+        member, packed = zlib.compressobj(zlib.Z_BEST_COMPRESSION, wbits=_GZIP), bytearray()
+        for piece in (*pieces, b"\r\n\r\n"):
+            for start in range(0, len(piece), _PIECE_BYTES):
+                packed += member.compress(memoryview(piece)[start : start + _PIECE_BYTES])
+                if len(packed) >= _PIECE_BYTES:
+                    self._output.write_all(packed)
+                    packed.clear()
+        self._output.write_all(packed + member.flush())
 
 
 def _capture(record: FramedRecord) -> _Capture:

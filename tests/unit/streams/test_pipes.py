@@ -98,6 +98,24 @@ async def test_a_pipe_gives_what_was_written_so_far_and_then_nothing(tmp_path: P
     assert first[0].position.partition.input_id == f"pipe:{path}"
 
 
+@pytest.mark.parametrize("name", ["fifo", "a.warc", "a.warc.gz"])
+async def test_reading_an_archive_from_a_silent_pipe_ends_when_it_is_cut_short(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    opening = asyncio.create_task(asyncio.to_thread(os.open, path, os.O_WRONLY))
+
+    async with asyncio.timeout(10):
+        async with FileSource([str(path)], MAX_PAGE_BYTES) as source:
+            writer = await opening
+            os.write(writer, gzip.compress(ARCHIVE) if name.endswith(".gz") else ARCHIVE)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.3):
+                    await _read_until_any(source)
+    os.close(writer)
+
+
 async def _read_until_any(source: FileSource) -> Sequence[Record]:
     while True:
         if records := await source.read(10, 100):

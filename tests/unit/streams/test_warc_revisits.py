@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from neardup_stream.message import Position
+from neardup_stream.streams.files.record_places import UnknownPlaces
 from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
 from neardup_stream.streams.files.warc_revisits import (
@@ -39,7 +40,7 @@ def rewritten(tmp_path: Path, archived: Sequence[bytes]) -> list[FramedRecord]:
         limits = RunLimits(PageDecoder(), MAX_BYTES)
         write_revisits([(str(source), partition)], file, duplicates, limits, lambda: None)
 
-    _, *written = frame_records(iter([gzip.decompress(output.read_bytes())]), MAX_BYTES)
+    _, *written = frame_records(iter([gzip.decompress(output.read_bytes())]), MAX_BYTES, UnknownPlaces())
     return written
 
 
