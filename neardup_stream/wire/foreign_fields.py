@@ -18,6 +18,7 @@ _PAGE = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _INNER = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _OPENING = ord("[")
+_NULL = b"null"
 _NO_PRESET: Paths = MappingProxyType({})
 _VERBATIM = "meta"
 """The field whose value may be a list."""
@@ -63,8 +64,14 @@ class ForeignFields:
 
 
 def _first_at(page: Mapping[str, msgspec.Raw], paths: list[list[str]]) -> msgspec.Raw | None:
-    found = (_at(page, steps) for steps in paths)
-    return next((raw for raw in found if raw is not None), None)
+    """Return the first value that is there and not null; null if there is none but that."""
+    first = None
+    for steps in paths:
+        raw = _at(page, steps)
+        if raw is not None and memoryview(_only_value(raw)) != _NULL:
+            return raw
+        first = raw if first is None else first
+    return first
 
 
 def _at(members: Mapping[str, msgspec.Raw], steps: list[str]) -> msgspec.Raw | None:

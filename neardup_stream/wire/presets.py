@@ -13,7 +13,8 @@ Preset = Literal["none", "scrapy", "browsertrix", "nutch", "stormcrawler"]
 """A crawler whose field names are known."""
 
 Paths = Mapping[str, tuple[str, ...]]
-"""Our name → dotted paths, of which the first that exists is used; no path for a field that is not read."""
+"""Our name → dotted paths, of which the first with a value other than null is used; none for a field that is
+not read."""
 
 PRESETS: Final[Mapping[Preset, Paths]] = {
     "none": {},

@@ -93,6 +93,22 @@ def test_a_page_that_is_crawled_twice_is_one_page(preset: Preset, write: Any, fi
     assert getattr(second, field).endswith("text 2")
 
 
+@pytest.mark.parametrize("nothing", [None, [None]])
+@pytest.mark.parametrize(
+    ("preset", "fields", "field"),
+    [("scrapy", ("html", "body"), "html"), ("stormcrawler", ("content", "text"), "text")],
+)
+def test_a_field_without_a_value_hides_no_other(
+    preset: Preset, fields: tuple[str, str], field: str, nothing: object
+) -> None:
+    empty, used = fields
+
+    page = _decode(PageDecoder(preset=preset), {"url": URL, empty: nothing, used: "<p>text"})
+
+    assert isinstance(page, Page)
+    assert getattr(page, field) == "<p>text"
+
+
 def test_times_of_browsertrix_are_those_of_the_capture() -> None:
     page = _decode(PageDecoder(preset="browsertrix"), _browsertrix(1))
 
