@@ -99,7 +99,7 @@ class ArrayRecords:
         self._inputs = _Numbered[Partition]()
         self._scopes = _Numbered[str]()
         self._columns = _empty_columns(sketch_bytes, band_count)
-        self._by_slot: tuple[int, NDArray[np.intp]] = (0, np.empty(0, np.intp))
+        self._by_slot = _rows_by_slot(np.empty(0, np.uint64), slot_bits)
         self._has_dropped = False
 
     @property
@@ -215,13 +215,10 @@ class ArrayRecords:
     async def walk(self, slot: int, slot_limit: int) -> WalkedRecords:
         """See the contract: one slot at a time."""
         walked = await self._changed.walk(slot, slot_limit)
-        shift = np.uint64(64 - self._slot_bits)
-        if self._by_slot[0] != self._count:
-            self._by_slot = (self._count, np.argsort(self._columns.handles[: self._count]))
-        order = self._by_slot[1]
-        slots = self._columns.handles[order] >> shift if self._slot_bits else np.zeros(order.size, np.uint64)
-        ends = np.searchsorted(slots, [slot, slot + 1])
-        rows = order[ends[0] : ends[1]].tolist()
+        if self._by_slot.row_count != self._count:
+            self._by_slot = _rows_by_slot(self._columns.handles[: self._count], self._slot_bits)
+        order, starts = self._by_slot.order, self._by_slot.starts
+        rows = order[starts[slot] : starts[slot + 1]].tolist()
         handles = self._columns.handles[rows].tolist()
         for handle, row in zip(handles, rows, strict=True):
             if self._rows.get(handle) == row:
@@ -256,6 +253,21 @@ def _empty_columns(sketch_bytes: int, band_count: int) -> StoredColumns:
         sketches=np.empty((room, sketch_bytes), np.uint8),
         bands=np.empty((room, band_count), np.uint32),
     )
+
+
+class _RowsBySlot(NamedTuple):
+    """The first `row_count` rows in the order of their slots: those of a slot begin at `starts` of it."""
+
+    row_count: int
+    order: NDArray[np.intp]
+    starts: NDArray[np.intp]
+
+
+def _rows_by_slot(handles: NDArray[np.uint64], slot_bits: int) -> _RowsBySlot:
+    order = np.argsort(handles)
+    slots = handles[order] >> np.uint64(64 - slot_bits) if slot_bits else np.zeros(order.size, np.uint64)
+    starts = np.searchsorted(slots, np.arange((1 << slot_bits) + 1, dtype=np.uint64))
+    return _RowsBySlot(handles.size, order, starts)
 
 
 class _Numbered(Generic[_N]):
