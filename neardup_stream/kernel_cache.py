@@ -27,6 +27,7 @@ from pathlib import Path
 from threading import Lock
 from types import ModuleType
 
+from neardup_stream.held_signals import held_signals
 from neardup_stream.numba_compat import loading_machine_code
 from neardup_stream.version import __version__
 
@@ -76,7 +77,7 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
     with _loading:
         cache = prepare_kernel_cache(sources)
         if holds_kernel(cache) or module in sys.modules:
-            with loading_machine_code():
+            with held_signals(), loading_machine_code():  # which calls Python functions
                 return importlib.import_module(module)
         level = logging.DEBUG if _listeners else logging.INFO
         fields = {"kernel": name, "takes": "up to a minute, once"}

@@ -297,6 +297,33 @@ def test_a_command_that_is_signaled_says_so_in_its_code(number: signal.Signals, 
     assert (process.returncode, errors) == (code, b"")
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_command_that_is_signaled_while_machine_code_is_loaded_says_so_in_its_code(
+    number: signal.Signals, code: int
+) -> None:
+    """LLVM calls Python functions then, and drops what they raise."""
+    script = dedent("""
+        import os, sys
+        from llvmlite.binding import ExecutionEngine
+        from neardup_daemon.__main__ import main
+        set_object_cache = ExecutionEngine.set_object_cache
+        def signaling(engine, notify_func, getbuffer_func):
+            def get(module):
+                ExecutionEngine.set_object_cache = set_object_cache
+                os.kill(os.getpid(), int(number))
+                return getbuffer_func(module)
+            set_object_cache(engine, notify_func, get)
+        ExecutionEngine.set_object_cache = signaling
+        _, number, *sys.argv[1:] = sys.argv
+        main()
+    """)
+    command = [*HEARING_SIGNALS, sys.executable, "-c", script, str(int(number)), "dedup", "-"]
+
+    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+
+    assert (run.returncode, run.stdout) == (code, b"")
+
+
 def test_a_command_that_is_interrupted_while_it_starts_ends_by_the_signal_without_a_traceback() -> None:
     script = dedent("""
         import os, signal, sys
