@@ -1,7 +1,6 @@
 import json
 import os
 import shlex
-import signal
 import subprocess
 import sys
 from fcntl import F_SETPIPE_SZ, fcntl
@@ -14,7 +13,6 @@ from neardup_daemon import cli
 from neardup_daemon.cli import COMMANDS, main
 
 from neardup_stream.errors import ConfigError, CorruptData, DependencyLost, InvariantBroken
-from tests.servers.process import HEARING_SIGNALS
 from tests.system.conftest import call
 
 PROGRAM = [sys.executable, "-m", "neardup_daemon"]
@@ -265,82 +263,6 @@ def test_a_full_disk_under_standard_error_leaves_the_exit_code(
     run = subprocess.run(["sh", "-c", f"{shlex.join(PROGRAM)} {words} {redirected}"], check=False, timeout=60)
 
     assert run.returncode == code
-
-
-@pytest.mark.parametrize(
-    ("number", "code"),
-    [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)],
-    ids=["TERM", "INT", "HUP"],
-)
-def test_a_command_that_is_signaled_says_so_in_its_code(number: signal.Signals, code: int) -> None:
-    script = dedent("""
-        import os, signal, sys
-        from neardup_daemon import cli, __main__
-        def wait_for_signal(argv):
-            print("ready", flush=True)
-            sys.stdin.read()
-        cli._invoke = wait_for_signal
-        __main__.main()
-    """)
-    command = [*HEARING_SIGNALS, sys.executable, "-c", script]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        os.kill(process.pid, number)
-        try:
-            _, errors = process.communicate(timeout=60)
-        finally:
-            process.kill()
-
-    assert (process.returncode, errors) == (code, b"")
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_command_that_is_signaled_while_machine_code_is_loaded_says_so_in_its_code(
-    number: signal.Signals, code: int
-) -> None:
-    """LLVM calls Python functions then, and drops what they raise."""
-    script = dedent("""
-        import os, sys
-        from llvmlite.binding import ExecutionEngine
-        from neardup_daemon.__main__ import main
-        set_object_cache = ExecutionEngine.set_object_cache
-        def signaling(engine, notify_func, getbuffer_func):
-            def get(module):
-                ExecutionEngine.set_object_cache = set_object_cache
-                os.kill(os.getpid(), int(number))
-                return getbuffer_func(module)
-            set_object_cache(engine, notify_func, get)
-        ExecutionEngine.set_object_cache = signaling
-        _, number, *sys.argv[1:] = sys.argv
-        main()
-    """)
-    command = [*HEARING_SIGNALS, sys.executable, "-c", script, str(int(number)), "dedup", "-"]
-
-    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
-
-    assert (run.returncode, run.stdout) == (code, b"")
-
-
-def test_a_command_that_is_interrupted_while_it_starts_ends_by_the_signal_without_a_traceback() -> None:
-    script = dedent("""
-        import os, signal, sys
-        from importlib.abc import MetaPathFinder
-        from neardup_daemon.__main__ import main
-        class Interrupting(MetaPathFinder):
-            def find_spec(self, name, path, target=None):
-                os.kill(os.getpid(), signal.SIGINT)
-        sys.meta_path.insert(0, Interrupting())
-        main()
-    """)
-
-    run = subprocess.run(
-        [*HEARING_SIGNALS, sys.executable, "-c", script], capture_output=True, timeout=60, check=False
-    )
-
-    assert (run.returncode, run.stderr) == (-signal.SIGINT, b"")
 
 
 @pytest.mark.parametrize(

@@ -1,54 +1,16 @@
 """Damage in an archive: a bad record costs one record, and an archive that is cut off is another matter."""
 
-import asyncio
 import gzip
-import io
-import zipfile
 import zlib
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from backports import zstd
 
-from neardup_stream.errors import BadPage, CorruptData
-from neardup_stream.message import Record, Skipped
+from neardup_stream.message import Skipped
 from neardup_stream.page import Page
-from neardup_stream.streams.files.record_places import UnknownPlaces
-from neardup_stream.streams.files.source import FileSource
-from neardup_stream.streams.files.warc_framing import frame_records
-from neardup_stream.streams.protocol import EndOfStream
-from tests.unit.streams.archives import resource, response, warc_record, with_lf
-
-MAX_PAGE_BYTES = 100_000
-URL = "http://site.example/page"
-HTML = b"<p>some words of a page</p>" * 20
-FIRST, SECOND, LAST = (response(f"{URL}/{number}", HTML) for number in range(3))
-
-
-async def read(path: Path, content: bytes) -> tuple[list[Record], CorruptData | None]:
-    """Return all records, and the damage that is reported behind them."""
-    await asyncio.to_thread(path.write_bytes, content)
-    records: list[Record] = []
-    async with FileSource([str(path)], MAX_PAGE_BYTES) as source:
-        while True:
-            try:
-                records += await source.read(100, 1 << 30)
-            except EndOfStream:
-                return records, None
-            except CorruptData as damage:
-                return records, damage
-
-
-def urls(records: list[Record]) -> list[str]:
-    return [record.decoded.url for record in records if isinstance(record.decoded, Page)]
-
-
-def reasons(records: list[Record]) -> list[str]:
-    return [record.decoded.reason for record in records if isinstance(record.decoded, BadPage)]
-
-
-BOTH = [f"{URL}/0", f"{URL}/2"]
+from tests.unit.streams.archives import response, warc_record, with_lf
+from tests.unit.streams.three_records import BOTH, FIRST, HTML, LAST, SECOND, URL, read, reasons, urls
 
 
 @pytest.mark.parametrize(
@@ -291,82 +253,6 @@ async def test_a_date_out_of_range_is_no_date(tmp_path: Path, date: str) -> None
     records, _ = await read(tmp_path / "a.warc", archived)
 
     assert records[0].timestamp_ms == (tmp_path / "a.warc").stat().st_mtime_ns // 1_000_000
-
-
-async def test_a_record_longer_than_what_is_held_is_read_past(tmp_path: Path) -> None:
-    image = warc_record("resource", URL, bytes(17 << 20), "image/png")
-
-    records, damage = await read(tmp_path / "a.warc", FIRST + image + LAST)
-
-    assert (urls(records), damage) == (BOTH, None)
-    assert records[1].decoded == Skipped("content_type")
-
-
-async def test_a_length_that_swallows_a_large_archive_costs_one_record(tmp_path: Path) -> None:
-    lying = warc_record("resource", URL, b"text", "text/plain", length=10**9)
-    many = resource(f"{URL}/many", bytes(1 << 20), "image/png") * 20
-
-    records, damage = await read(tmp_path / "a.warc", FIRST + lying + many + LAST)
-
-    assert (urls(records), reasons(records), damage) == (BOTH, ["bad_encoding"], None)
-
-
-INNER = resource("http://inner.example/", bytes(9 << 20), "image/png") * 2
-
-
-def in_members(*archived: bytes) -> bytes:
-    return b"".join(map(gzip.compress, archived))
-
-
-def in_a_collection(*archived: bytes) -> bytes:
-    collection = io.BytesIO()
-    with zipfile.ZipFile(collection, "w") as packed:
-        packed.writestr("archive/a.warc.gz", in_members(*archived))
-    return collection.getvalue()
-
-
-PACKED = {".warc": lambda *archived: b"".join(archived), ".warc.gz": in_members, ".wacz": in_a_collection}
-
-
-@pytest.mark.parametrize("ending", PACKED)
-async def test_records_within_a_long_page_are_its_content(tmp_path: Path, ending: str) -> None:
-    outer = response(URL, INNER, "application/warc")
-
-    records, damage = await read(tmp_path / f"a{ending}", PACKED[ending](FIRST, outer, LAST))
-
-    assert (urls(records), damage) == (BOTH, None)
-    assert [type(record.decoded) for record in records] == [Page, Skipped, Page]
-
-
-@pytest.mark.parametrize("ending", PACKED)
-@pytest.mark.parametrize("length", [30 << 20, 10**9])
-async def test_a_length_that_swallows_many_records_costs_one(
-    tmp_path: Path, ending: str, length: int
-) -> None:
-    lying = warc_record("resource", URL, b"text", "text/plain", length=length)
-    many = [resource(f"{URL}/many", bytes(1 << 20), "image/png")] * 40
-
-    records, damage = await read(tmp_path / f"a{ending}", PACKED[ending](FIRST, lying, *many, LAST))
-
-    assert (urls(records), reasons(records), damage) == (BOTH, ["bad_encoding"], None)
-    assert len(records) == 43
-
-
-def test_what_is_kept_of_a_record_has_no_influence_on_which_are_found() -> None:
-    """Who copies records has to find those that were decided, also where nothing shows their lengths."""
-    outer = response(URL, INNER + bytes(9 << 20), "application/warc")
-    lying = warc_record("resource", URL, b"text", "text/plain", length=19 << 20)
-    many = resource(f"{URL}/many", bytes(1 << 20), "image/png") * 30
-    archived = FIRST + outer + SECOND + lying + many + LAST
-
-    def found(kept_bytes: int) -> list[tuple[dict[str, str], str, bytes]]:
-        records = []
-        with suppress(CorruptData):  # behind the last one
-            for each in frame_records(iter([archived]), MAX_PAGE_BYTES, UnknownPlaces(), kept_bytes):
-                records.append((each.headers, each.fault, each.block[:MAX_PAGE_BYTES]))  # noqa: PERF401
-        return records
-
-    assert found(1 << 30) == found(0) != []
 
 
 @pytest.mark.parametrize(
