@@ -118,7 +118,7 @@ class FileSource(FiniteSource):
         self._blocks = iter(())
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
-        """Return the next records; none while a pipe is silent.
+        """Return the next records; none while a pipe of JSON Lines is silent.
 
         Raises:
             EndOfStream: every file was read to its end.
