@@ -93,6 +93,7 @@ bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, find-all,
 	$(BIN)/python -m benchmarks.layout_switch --held 50000 --pages 200000 --into 300000
 	$(BIN)/python -m benchmarks.find_all
 	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.dedup_html
 	$(BIN)/python -m benchmarks.corpus
 	$(BIN)/python -m benchmarks.quality --memory
 	$(BIN)/python -m benchmarks.quality.frames

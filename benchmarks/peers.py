@@ -10,19 +10,15 @@ with the truth before a figure is printed.
 """
 
 import argparse
-import ctypes
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import venv
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -33,6 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.quality.edits import PAGE_WORDS, Vocabulary, edited_pages
+from benchmarks.timed_programs import Spent, adopt_orphans, event_pairs, run_timed
 
 ROOT: Final = Path(__file__).parents[1]
 PEERS: Final = ("gaoya", "gaoya-bulk", "rensa", "rensa-words", "datasketch")
@@ -44,7 +41,6 @@ COPIES: Final = 0.05
 
 OURS_FIND: Final = {5: 1.0, 10: 1.0, 20: 0.99}
 SEED: Final = 5
-_SUBREAPER: Final = 36  # of prctl: orphans become children of this process, so that their CPU time counts
 
 
 class Corpus(NamedTuple):
@@ -62,10 +58,9 @@ class Corpus(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One run of one program."""
+    """One run of one program, and the pairs that it found."""
 
-    seconds: float
-    cpu_seconds: float
+    spent: Spent
     found: set[tuple[int, int]]
 
 
@@ -84,19 +79,6 @@ class Figures:
     cpu_us: float
     recall: dict[int, float]
     false_pairs: int
-
-
-class _Id(msgspec.Struct):
-    id: str
-
-
-class _Data(msgspec.Struct):
-    page: _Id
-    matches: list[_Id] = []
-
-
-class _Event(msgspec.Struct):
-    data: _Data
 
 
 def main() -> None:
@@ -120,7 +102,7 @@ def main() -> None:
 
 def measure(page_count: int, round_count: int, peers: Sequence[str], folder: Path) -> dict[str, Figures]:
     """Run every program on the same pages, taking turns; the first turn warms up and is not counted."""
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     corpus = write_corpus(page_count, folder)
     python = _environment(PACKAGES)
     commands = {f"dedup, {count} workers": _dedup(corpus, count, folder) for count in WORKERS}
@@ -180,33 +162,15 @@ def _dedup(corpus: Corpus, workers: int, folder: Path) -> list[str]:
 
 
 def _run(command: Sequence[str], found: Path, *, is_ours: bool) -> Run:
-    cpu, start = _cpu_seconds(), time.perf_counter()
-    # Installed programs have their bytecode; the first turn, which is not counted, writes that of a checkout.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
-    seconds = time.perf_counter() - start
-    assert ended.returncode == 0, ended.stderr
-    with suppress(ChildProcessError):
-        while True:
-            os.waitpid(-1, 0)  # workers that the program left to us
-    lines = found.read_bytes().splitlines()
-    pairs = _pairs_of_events(lines) if is_ours else {_pair(line) for line in lines}
-    return Run(seconds, _cpu_seconds() - cpu, pairs)
-
-
-def _cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    spent = run_timed(command)
+    if is_ours:
+        return Run(spent, {(int(one), int(other)) for one, other in event_pairs(found)})
+    return Run(spent, {_pair(line) for line in found.read_bytes().splitlines()})
 
 
 def _pair(line: bytes) -> tuple[int, int]:
     one, other = line.split()
     return int(one), int(other)
-
-
-def _pairs_of_events(lines: Sequence[bytes]) -> set[tuple[int, int]]:
-    events = [msgspec.json.decode(line, type=_Event).data for line in lines]
-    return {(int(each.page.id), int(match.id)) for each in events for match in each.matches}
 
 
 def _figures(corpus: Corpus, runs: Sequence[Run]) -> Figures:
@@ -218,8 +182,8 @@ def _figures(corpus: Corpus, runs: Sequence[Run]) -> Figures:
         for words, made in corpus.copies.items()
     }
     return Figures(
-        pages_per_second=corpus.page_count / statistics.median(run.seconds for run in runs),
-        cpu_us=1e6 * statistics.median(run.cpu_seconds for run in runs) / corpus.page_count,
+        pages_per_second=corpus.page_count / statistics.median(run.spent.seconds for run in runs),
+        cpu_us=1e6 * statistics.median(run.spent.cpu_seconds for run in runs) / corpus.page_count,
         recall=recall,
         false_pairs=len(found - families),
     )
