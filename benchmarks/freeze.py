@@ -9,7 +9,6 @@ of an input of one page taken off: the machine may be busy. What two free cores 
 """
 
 import argparse
-import ctypes
 import json
 import os
 import statistics
@@ -27,13 +26,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.crawls import text_pages
+from benchmarks.timed_programs import adopt_orphans
 from neardup_stream.archive.frozen import FrozenIndex
 
 WORKERS = (1, 2)
 CORES = 2
 PARAGRAPH_WORDS = 60
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
@@ -110,11 +109,6 @@ def measure(text_count: int, host_count: int, round_count: int, directory: Path)
     index.file.check_all()
     assert index.header.page_count == text_count
     return {workers: medians(of_workers, start, text_count, workers) for workers, of_workers in runs.items()}
-
-
-def adopt_orphans() -> None:
-    """Have workers whose parent has ended waited for here, so that their CPU time is known."""
-    assert ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
 def write_pages(path: Path, count: int, host_count: int) -> None:

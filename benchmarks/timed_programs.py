@@ -40,7 +40,7 @@ class _Event(msgspec.Struct):
 
 def adopt_orphans() -> None:
     """Make workers that a program leaves behind children of this process, so that their CPU time counts."""
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    assert ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0) == 0
 
 
 def run_timed(command: Sequence[str]) -> Spent:
