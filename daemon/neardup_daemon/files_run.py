@@ -284,6 +284,7 @@ async def _write_clusters(stores: LoopStores, output: ClusterOutput, findings: F
         await output.write(rows)
         if findings is not None:
             findings.add_clusters(rows)
+    await stores.require_index()
 
 
 async def _keep_representatives(
@@ -292,6 +293,7 @@ async def _keep_representatives(
     if (path := run.corpus) is None or stores.clusters is None:
         return
     kept = await kept_rows(stores.clusters, stores.judged.records, source.partitions)
+    await stores.require_index()
     max_page_bytes, is_damaged = settings.limits.max_page_bytes, source.damage is not None
 
     def copy(check: Check) -> None:

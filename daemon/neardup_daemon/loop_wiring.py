@@ -69,6 +69,14 @@ class LoopStores:
     policy: Policy = _NOT_COMPARED
     in_arrays: ArrayStores | None = None
 
+    async def require_index(self) -> None:
+        """Return if the index is still there, as one in this process is.
+
+        Raises:
+            ConfigError: it lost what was decided; the message names the remedy.
+            StoreUnavailable: the store became unavailable.
+        """
+
 
 def build_clusters(settings: Settings, store: ClusterStore, descriptions: Descriptions) -> Clusters | None:
     """Return the clusters over a store, by the settings; None where they are switched off."""

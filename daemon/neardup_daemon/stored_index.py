@@ -5,14 +5,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from neardup_daemon.index_schema import schema
+from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.service import redis_url
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.table_settings import stored_layouts
-from neardup_daemon.wiring import Stores, index_cells, open_tables, redis_config
+from neardup_daemon.wiring import Stores, open_tables, redis_config
 from neardup_stream.errors import ConfigError, StoreUnavailable
+from neardup_stream.meters import NoMeters
 from neardup_stream.stores.guarded_clusters import REMEDY
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.namespace import check_index, read_namespace
+from neardup_stream.stores.redis.namespace import read_namespace
 
 __all__ = ["NoIndex", "open_stored_index"]
 
@@ -23,7 +25,7 @@ class NoIndex(ConfigError):  # noqa: N818 - a statement about what was found
 
 @asynccontextmanager
 async def open_stored_index(
-    settings: Settings, state_dir: Path | None, *, has_state_option: bool = True, is_written: bool = False
+    settings: Settings, state_dir: Path | None, *, has_state_option: bool = True, is_walked: bool = False
 ) -> AsyncIterator[Stores]:
     """Open what a daemon, or `dedup`, has stored.
 
@@ -31,7 +33,8 @@ async def open_stored_index(
         settings: those it was stored with.
         state_dir: what `dedup --state` keeps; None for the Redis in the settings.
         has_state_option: whether the command has `--state`, for what its errors advise.
-        is_written: whether the command writes: refused where the index of daemons lost what was decided.
+        is_walked: whether the command rests on all of it: refused where the index of daemons lost what was
+            decided, also if it does so before the block ends.
 
     Raises:
         NoIndex: nothing is stored there.
@@ -56,6 +59,10 @@ async def open_stored_index(
                 f"nothing is stored under redis.namespace {settings.redis.namespace!r} in"
                 f" {state_dir or settings.redis.url}; set --redis-url and --redis-namespace{state}{lost}"
             )
-        if is_written and state_dir is None and namespace.is_created:
-            await check_index(namespace, index_cells(layouts.base, client, namespace))
-        yield await open_tables(layouts, client, namespace)
+        stores = await open_tables(layouts, client, namespace)
+        is_watched = is_walked and state_dir is None
+        if is_watched:
+            await stores.require_index()
+        yield stores
+        if is_watched:  # what an emptied index holds no more was read as if it had never been
+            await build_retries(settings, NoMeters(), lambda _error: None).retry(stores.require_index)

@@ -33,7 +33,12 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.frames import RedisFrames
 from neardup_stream.stores.redis.input_epochs import InputEpochs
 from neardup_stream.stores.redis.keys import ClusterKeys
-from neardup_stream.stores.redis.namespace import Namespace, enter_index, open_namespace
+from neardup_stream.stores.redis.namespace import (
+    Namespace,
+    check_index,
+    enter_index,
+    open_namespace,
+)
 from neardup_stream.stores.redis.records import RedisRecords
 from neardup_stream.stores.redis.rights import require_rights
 from neardup_stream.stores.redis.servers import prepare_servers
@@ -74,6 +79,11 @@ class Stores(LoopStores):
     usage: RedisUsage
     sweep_rounds: SweepRounds
     server_name: str = ""
+
+    async def require_index(self) -> None:
+        """Return if the index is still there; one that no daemon of this release has entered has no token."""
+        if self.namespace.is_created:
+            await check_index(self.namespace, self.cluster_store)
 
 
 @asynccontextmanager

@@ -67,7 +67,7 @@ async def read_files(files: FilesOfRuns, settings: Settings, on_part: OnPart = u
         records={},
         clusters={},
     )
-    async with open_stored_index(settings, files.state_dir) as stores:
+    async with open_stored_index(settings, files.state_dir, is_walked=True) as stores:
         history = await read_stores(files_history, stores, on_part)
         in_force = await stores.tables.settings_in_force()
     letters_since_ms = 0 if files.dead_letters else None

@@ -51,7 +51,7 @@ async def expire_now(
     """
     retries = build_retries(settings, NoMeters(), lambda _error: None)
     counts: Counter[Sweep] = Counter()
-    async with open_stored_index(settings, state_dir, is_written=True) as stores:
+    async with open_stored_index(settings, state_dir, is_walked=True) as stores:
         slot_count = stores.judged.records.slot_count
         sweeper = build_sweeper(settings, stores)
         for first in range(0, slot_count, _SLOTS_A_PASS):

@@ -53,7 +53,7 @@ async def rebuild_index(
     Cost: a round trip for a thousand records, or hashes without any, and one for 64 pages to insert.
     """
     retries = build_retries(settings, NoMeters(), lambda _error: None)
-    async with open_stored_index(settings, state_dir, is_written=True) as stores:
+    async with open_stored_index(settings, state_dir, is_walked=True) as stores:
         if stores.tables.state.found.filling is not None:
             raise ConfigError(
                 "'rebuild --into' has not finished: wait for it, or run it again, and 'rebuild' afterwards"

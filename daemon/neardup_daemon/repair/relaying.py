@@ -81,7 +81,7 @@ async def lay_out(
     permuted = layout.config.permuted
     wanted = TableSettings(expected_pages, permuted.blocks, permuted.substrings)
     retries = build_retries(settings, NoMeters(), lambda _error: None)
-    async with open_stored_index(settings, state_dir, is_written=True) as stores:
+    async with open_stored_index(settings, state_dir, is_walked=True) as stores:
         if not stores.namespace.is_created:
             raise ConfigError("a former release made this index: start a daemon of this release first")
         lease = stores.tables.lease()
