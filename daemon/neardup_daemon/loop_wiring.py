@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from neardup_daemon.archives import ReloadedArchives
 from neardup_daemon.clocks import StoreClock
 from neardup_daemon.policy import agreed_archive_ids
 from neardup_daemon.preparing import build_frames, cluster_rule, verdict_config
+from neardup_daemon.reloaded_archives import ReloadedArchives
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.errors import BadPage, Unavailable

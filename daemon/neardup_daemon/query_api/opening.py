@@ -7,7 +7,6 @@ from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry
 
-from neardup_daemon.archives import ReloadedArchives
 from neardup_daemon.forked_workers import QUERIED_PARTS
 from neardup_daemon.policy import agreed_archive_ids, policy
 from neardup_daemon.preparing import open_preparation
@@ -29,6 +28,7 @@ from neardup_daemon.query_api.recent import Recent
 from neardup_daemon.query_api.server import serve_api
 from neardup_daemon.query_api.survey import Surveys
 from neardup_daemon.query_api.threads import Threads
+from neardup_daemon.reloaded_archives import ReloadedArchives
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
 from neardup_stream.meters import NoMeters

@@ -79,8 +79,9 @@ class Archive(Section, frozen=True):
     verify_at_start: Annotated[
         bool,
         Meta(
-            description="Verify whole archives before the first page, in a second a GB; otherwise each 4"
-            " KiB are verified at their first use, and damage is detected later."
+            description="Verify whole archives before they are asked, at start and when they are replaced,"
+            " in a second a GB; otherwise each 4 KiB are verified at their first use, and damage is detected"
+            " later."
         ),
     ] = True
 

@@ -1,46 +1,24 @@
-"""Archives of the settings: those that do not fit are refused by name, replaced ones are asked anew."""
+"""Archives of the settings: those that do not fit are refused by name, forgets hold for all readers."""
 
 import fcntl
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
-from typing import Literal
 
 import pytest
 from msgspec.structs import replace
-from neardup_daemon.archives import ReloadedArchives, archive_schema, open_archive
+from neardup_daemon.archives import archive_schema, open_archive
 from neardup_daemon.inspect.archive_asking import query_archives
-from neardup_daemon.loop_wiring import build_consultation
-from neardup_daemon.policy import policy
 from neardup_daemon.repair.archive_forgetting import rewrite_without
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.settings.verdicts import Sketch, Verdict
 
-from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.gone import gone_path, read_gone, write_gone
 from neardup_stream.archive.logged import LoggedArchive
-from neardup_stream.archive.matching import MatchingWriter
-from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError, CorruptData
-from neardup_stream.meters import NoMeters
 from tests.archives import frozen_page
-
-SETTINGS = Settings()
-
-
-def freeze(path: Path, *pages: FrozenPage, settings: Settings = SETTINGS, unicode: str = "") -> None:
-    schema = archive_schema(settings) | ({"unicode": unicode} if unicode else {})
-    with (
-        ArchiveWriter(path, replaces=True) as writer,
-        ArchiveBuilder(
-            writer, path.parent, LEAST_MEMORY_BYTES, [MatchingWriter(path.parent, 8, LEAST_MEMORY_BYTES)]
-        ) as builder,
-    ):
-        for page in pages:
-            builder.add(page)
-        builder.finish({"schema": schema})
+from tests.unit.daemon.frozen_archives import SETTINGS, freeze, reloading
 
 
 @pytest.fixture
@@ -48,15 +26,6 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "old.nda"
     freeze(path, frozen_page(1), frozen_page(2))
     return path
-
-
-def reloading(path: Path, on_match: Literal["report", "skip"] = "report") -> ReloadedArchives:
-    archive = replace(SETTINGS.archive, files=(str(path),), reload_seconds=1e-9, on_match=on_match)
-    return ReloadedArchives(replace(SETTINGS, archive=archive))
-
-
-def page_counts(archives: ReloadedArchives) -> list[int]:
-    return [archive.index.header.page_count for archive in archives.current()]
 
 
 @pytest.mark.parametrize(
@@ -87,15 +56,6 @@ def test_another_unicode_is_only_warned_of(path: Path, caplog: pytest.LogCapture
 def test_without_sketches_there_are_no_archives() -> None:
     with pytest.raises(ConfigError, match=r"verdict\.scheme"):
         archive_schema(replace(SETTINGS, verdict=Verdict(scheme="simhash")))
-
-
-def test_a_replaced_archive_is_asked_anew(path: Path) -> None:
-    archives = reloading(path)
-    assert page_counts(archives) == [2]
-
-    freeze(path, frozen_page(3))
-
-    assert page_counts(archives) == [1]
 
 
 def test_forgets_are_seen_and_undone(path: Path) -> None:
@@ -220,84 +180,6 @@ def test_a_forget_while_a_replacement_is_written_keeps_the_archive(path: Path) -
 
     assert path.read_bytes() == former
     assert not list(path.parent.glob("*.tmp"))
-
-
-def test_where_a_match_decides_forgets_are_seen_and_another_archive_is_refused(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    archives = reloading(path, "skip")
-    write_gone(path, archives.current()[0].index.header, [1])
-    assert archives.current()[0].gone.tolist() == [False, True]
-
-    gone_path(path).unlink()
-    freeze(path, frozen_page(3))
-
-    with caplog.at_level(logging.WARNING):
-        assert page_counts(archives) == [2]
-    (record,) = caplog.records
-    assert "raise verdict.policy" in str(record.__dict__["fields"])
-
-
-def test_an_archive_that_is_replaced_after_the_policy_was_compared_is_refused(path: Path) -> None:
-    archive = replace(SETTINGS.archive, files=(str(path),), on_match="skip")
-    settings = replace(SETTINGS, archive=archive)
-    agreed = policy(settings)
-    assert build_consultation(settings, NoMeters(), agreed) is not None
-
-    path.unlink()
-    freeze(path, frozen_page(3))
-
-    with pytest.raises(ConfigError, match=r"old\.nda is archive .* was replaced meanwhile"):
-        build_consultation(settings, NoMeters(), agreed)
-    assert build_consultation(settings, NoMeters(), policy(settings)) is not None
-
-
-@pytest.mark.parametrize("content", [b"", b"no archive at all"])
-def test_a_bad_replacement_is_logged_and_the_former_archive_asked_on(
-    path: Path, content: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
-    archives = reloading(path)
-
-    path.unlink()
-    path.write_bytes(content)
-
-    with caplog.at_level(logging.WARNING):
-        assert page_counts(archives) == [2]
-    assert "archive_reload_failed" in caplog.text
-
-
-def test_three_readers_beside_replacements_and_forgets_get_the_answer_of_one_state(path: Path) -> None:
-    archives = reloading(path)
-    is_over = Event()
-
-    def read() -> set[tuple[str, ...]]:
-        answers = set()
-        while not is_over.is_set():
-            (archive,) = archives.current()
-            pages = zip(archive.index.log.all_pages(), archive.gone.tolist(), strict=True)
-            answers.add(tuple(page.id.rpartition("/")[2] for page, is_gone in pages if not is_gone))
-        return answers
-
-    with ThreadPoolExecutor(3) as threads:
-        readers = [threads.submit(read) for _ in range(3)]
-        for number in range(20):
-            gone_path(path).unlink(missing_ok=True)
-            freeze(path, *map(frozen_page, (3, 6) if number % 2 else (1, 4, 7)))
-            write_gone(path, open_archive(path, SETTINGS).index.header, [0])
-        is_over.set()
-        answers = set().union(*(reader.result() for reader in readers))
-
-    assert answers <= {("1", "2"), ("1", "4", "7"), ("4", "7"), ("3", "6"), ("6",), ("2", "1")}
-
-
-def test_a_damaged_byte_anywhere_is_found_at_start(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[-5000] ^= 1
-    path.unlink()
-    path.write_bytes(content)
-
-    with pytest.raises(CorruptData):
-        reloading(path)
 
 
 def test_forgets_of_another_archive_are_refused(path: Path, tmp_path: Path) -> None:
