@@ -207,6 +207,13 @@ _TRUST: Final = Row(
             ),
         ),
         Panel(
+            "Archives not renewed",
+            "The file under the name of an archive is refused or missing, and the former one is asked: see"
+            " archive_reload_failed in the log.",
+            "short",
+            (Query('sum by (instance) (neardup_refused_archives{job=~"$job"})', "{{instance}}"),),
+        ),
+        Panel(
             "Frame tables written",
             "dropped: another daemon wrote the table at the same time; the next pages teach it again.",
             "cps",

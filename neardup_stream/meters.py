@@ -190,6 +190,9 @@ class PipelineMeters(Protocol):
             sampled_keys: keys that so many archived pages have that only some of them were.
         """
 
+    def refused_archives(self, count: int) -> None:
+        """Report how many archives are not the file under their name, which is refused or missing."""
+
     def truncated_dead_letters(self, count: int) -> None:
         """Count `count` dead letters that were truncated because they are too large for their topic."""
 
@@ -273,6 +276,9 @@ class NoMeters:
         """Ignore."""
 
     def archived(self, exact: int, near: int, candidates: int, sampled_keys: int) -> None:
+        """Ignore."""
+
+    def refused_archives(self, count: int) -> None:
         """Ignore."""
 
     def truncated_dead_letters(self, count: int) -> None:

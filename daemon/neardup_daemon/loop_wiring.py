@@ -189,7 +189,7 @@ def build_consultation(settings: Settings, meters: PipelineMeters, agreed: Polic
     """
     if not settings.archive.files:
         return None
-    archives = ReloadedArchives(settings, agreed_archive_ids(agreed))
+    archives = ReloadedArchives(settings, meters, agreed_archive_ids(agreed))
     config = verdict_config(settings)
     skips_matches = settings.archive.on_match == "skip"
     limit = settings.archive.matches_limit

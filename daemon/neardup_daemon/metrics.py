@@ -128,6 +128,7 @@ class Metrics:
         self._archive_cap_hits = counter(
             "archive_cap_hits", "Keys that more frozen pages have than are compared."
         )
+        self._refused_archives = gauge("refused_archives", "Archives that are not the file under their name.")
         self._truncated = counter("truncated_dead_letters", "Dead letters that were cut to fit.")
 
     def _make_waits(self) -> None:
@@ -274,6 +275,10 @@ class Metrics:
         self._archived["near"].inc(near)
         self._archive_candidates.inc(candidates)
         self._archive_cap_hits.inc(sampled_keys)
+
+    def refused_archives(self, count: int) -> None:
+        """Set how many archives are not the file under their name."""
+        self._refused_archives.set(count)
 
     def truncated_dead_letters(self, count: int) -> None:
         """Count dead letters that were cut."""

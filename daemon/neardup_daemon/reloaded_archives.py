@@ -15,6 +15,7 @@ from neardup_daemon.logs import log_event
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.archive.gone import gone_path, read_gone
 from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.kept_text import PREFIXES, TextParts
 
@@ -46,23 +47,27 @@ class _Held(NamedTuple):
         archive: open.
         files: that it was opened from.
         renewal: opens the file that has taken its place; None where none is opened.
+        refused: what stands under its name and was refused; None while it is the archive itself.
     """
 
     archive: OpenArchive
     files: _Files
     renewal: "Future[_Held] | None" = None
+    refused: _Files | None = None
 
 
 class ReloadedArchives:
     """The archives of the settings, opened anew when their files, or their forgets, are replaced.
 
-    A file that is missing, damaged or does not fit when it is replaced is logged, and the former one is asked
-    on. So it is with a file that has fuzzy keys where none had at start: pages are not prepared for them.
+    A file that is missing, damaged or does not fit when it is replaced is logged once, and the former one is
+    asked on. So it is with a file that has fuzzy keys where none had at start: pages are not prepared for
+    them.
     Where a match decides that a page is skipped, the archives are part of the policy, and only their forgets
     may change.
 
     Args:
         settings: which they are, how often to look, and how pages are compared.
+        meters: where it is reported how many are not the file under their name.
         agreed_ids: ids of the archives in the policy that was compared; None where they are no part of it.
 
     Attributes:
@@ -74,8 +79,11 @@ class ReloadedArchives:
         CorruptData: one of them is damaged.
     """
 
-    def __init__(self, settings: Settings, agreed_ids: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, settings: Settings, meters: PipelineMeters, agreed_ids: Sequence[str] | None = None
+    ) -> None:
         self._settings = settings
+        self._meters = meters
         self._paths = [Path(name) for name in settings.archive.files]
         self._held = [self._opened(path, _files(path)) for path in self._paths]
         is_fuzzy = any("fuzzy" in held.archive.index.key_kinds for held in self._held)
@@ -99,13 +107,16 @@ class ReloadedArchives:
                 self._looked_seconds = now
             pairs = list(zip(self._paths, self._held, strict=True))
             self._held = [self._looked_at(path, held, is_due=is_due) for path, held in pairs]
+            self._meters.refused_archives(sum(held.refused is not None for held in self._held))
             return [held.archive for held in self._held]
 
     def _looked_at(self, path: Path, held: _Held, *, is_due: bool) -> _Held:
         if held.renewal is not None:
             return held.renewal.result() if held.renewal.done() else held
-        if not is_due or held.files == (files := _files(path)):
+        if not is_due or (files := _files(path)) == held.refused:
             return held
+        if files == held.files:
+            return held._replace(refused=None)
         if held.files.archive == files.archive:
             return self._renewed(path, held, files)
         return held._replace(renewal=_begun(partial(self._renewed, path, held, files)))
@@ -117,7 +128,7 @@ class ReloadedArchives:
             log_event(
                 _logger, "archive_reload_failed", level=logging.WARNING, path=str(path), error=str(error)
             )
-            return held
+            return held._replace(refused=files)
         archive_id = renewed.archive.index.header.archive_id.hex()
         log_event(_logger, "archive_reloaded", path=str(path), archive=archive_id)
         return renewed

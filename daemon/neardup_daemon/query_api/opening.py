@@ -63,7 +63,7 @@ async def serving_queries(
         CorruptData: an archive is damaged.
     """
     agreed_ids = agreed_archive_ids(policy(settings))
-    archives = await asyncio.to_thread(ReloadedArchives, settings, agreed_ids)
+    archives = await asyncio.to_thread(ReloadedArchives, settings, NoMeters(), agreed_ids)
     surveys = Surveys(stores.clusters, stores.judged.records, settings) if stores.clusters else None
     async with open_preparation(settings, NoMeters(), QUERIED_PARTS, forked) as preparation:
         threads = Threads(settings.api.max_threads)

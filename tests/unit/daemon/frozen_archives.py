@@ -12,10 +12,12 @@ from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.writing import ArchiveWriter
+from neardup_stream.meters import NoMeters, PipelineMeters
 
 __all__ = ["SETTINGS", "freeze", "reloading"]
 
 SETTINGS = Settings()
+_NO_METERS = NoMeters()
 
 
 def freeze(path: Path, *pages: FrozenPage, settings: Settings = SETTINGS, unicode: str = "") -> None:
@@ -31,6 +33,8 @@ def freeze(path: Path, *pages: FrozenPage, settings: Settings = SETTINGS, unicod
         builder.finish({"schema": schema})
 
 
-def reloading(path: Path, on_match: Literal["report", "skip"] = "report") -> ReloadedArchives:
+def reloading(
+    path: Path, on_match: Literal["report", "skip"] = "report", meters: PipelineMeters = _NO_METERS
+) -> ReloadedArchives:
     archive = replace(SETTINGS.archive, files=(str(path),), reload_seconds=1e-9, on_match=on_match)
-    return ReloadedArchives(replace(SETTINGS, archive=archive))
+    return ReloadedArchives(replace(SETTINGS, archive=archive), meters)

@@ -118,6 +118,40 @@ def test_a_bad_replacement_is_logged_and_the_former_archive_asked_on(
     assert page_counts(archives) == [2]
 
 
+class Refusals(NoMeters):
+    """Notes how many archives are not the file under their name."""
+
+    count = 0
+
+    def refused_archives(self, count: int) -> None:
+        self.count = count
+
+
+def test_a_refused_file_is_logged_once_for_each_change_and_counted_while_it_stands_there(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusals = Refusals()
+    archives = reloading(path, meters=refusals)
+
+    def look_until(line_count: int, refused_count: int) -> None:
+        wanted = [[2], line_count, refused_count]
+        wait_until(
+            lambda: [page_counts(archives), len(caplog.records), refusals.count] == wanted, RELOAD_SECONDS
+        )
+
+    former = path.rename(path.with_name("former.nda"))
+    with caplog.at_level(logging.WARNING):
+        look_until(1, 1)
+        assert [page_counts(archives) for _ in range(3)] == [[2]] * 3
+        assert len(caplog.records) == 1
+
+        path.write_bytes(b"no archive")
+        look_until(2, 1)
+
+        former.rename(path)
+        look_until(2, 0)
+
+
 def test_three_readers_beside_replacements_and_forgets_get_the_answer_of_one_state(path: Path) -> None:
     archives = reloading(path)
     is_over = Event()
