@@ -77,11 +77,13 @@ def archive_schema(settings: Settings, key_kinds: frozenset[KeyKind] = BANDS_ONL
 def archive_ids(settings: Settings) -> list[str]:
     """Return ids of the archives of the settings, in hexadecimal, in the order of their files.
 
+    An archive shares its id here with those that are rewritten from it, which differ in forgets only.
+
     Raises:
         ConfigError: one of them is missing, or is no archive.
         CorruptData: one of them is damaged.
     """
-    return [FrozenIndex(Path(name)).header.archive_id.hex() for name in settings.archive.files]
+    return [FrozenIndex(Path(name)).header.rows_id.hex() for name in settings.archive.files]
 
 
 def open_archives(paths: Sequence[Path], settings: Settings) -> list[OpenArchive]:

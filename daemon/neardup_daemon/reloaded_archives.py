@@ -63,7 +63,7 @@ class ReloadedArchives:
     asked on. So it is with a file that has fuzzy keys where none had at start: pages are not prepared for
     them.
     Where a match decides that a page is skipped, the archives are part of the policy, and only their forgets
-    may change.
+    may change, by a rewrite too.
 
     Args:
         settings: which they are, how often to look, and how pages are compared.
@@ -152,7 +152,7 @@ class ReloadedArchives:
 
     def _require_agreed(self, agreed_ids: Sequence[str]) -> None:
         for path, held, agreed in zip(self._paths, self._held, agreed_ids, strict=True):
-            if (now := held.archive.index.header.archive_id.hex()) != agreed:
+            if (now := held.archive.index.header.rows_id.hex()) != agreed:
                 raise ConfigError(
                     f"{path} is archive {now} now, and was archive {agreed} when verdict.policy was compared:"
                     " it was replaced meanwhile; put the former file back, or stop all daemons and raise"
@@ -165,7 +165,7 @@ class ReloadedArchives:
                 f"{path} has fuzzy keys now, and pages are not prepared for them: start the daemon again; the"
                 " former archive is asked until then"
             )
-        before, now = (each.index.header.archive_id.hex() for each in (former, new))
+        before, now = (each.index.header.rows_id.hex() for each in (former, new))
         if self._settings.archive.on_match == "skip" and before != now:
             raise ConfigError(
                 f"{path} is archive {now} now, and archive.on_match is skip: stop all daemons, raise"

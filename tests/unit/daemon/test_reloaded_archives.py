@@ -12,6 +12,7 @@ from neardup_daemon.archives import open_archive
 from neardup_daemon.loop_wiring import build_consultation
 from neardup_daemon.policy import policy
 from neardup_daemon.reloaded_archives import ReloadedArchives
+from neardup_daemon.repair.archive_forgetting import rewrite_without
 
 from neardup_stream.archive.gone import gone_path, write_gone
 from neardup_stream.archive.logged import LoggedArchive
@@ -78,6 +79,24 @@ def test_where_a_match_decides_forgets_are_seen_and_another_archive_is_refused(
     assert page_counts(archives) == [2]
     record = caplog.records[0]
     assert "raise verdict.policy" in str(record.__dict__["fields"])
+
+
+def test_where_a_match_decides_an_archive_that_is_rewritten_over_itself_is_asked_with_its_later_forgets(
+    path: Path,
+) -> None:
+    archives = reloading(path, "skip")
+    settings = replace(SETTINGS, archive=replace(SETTINGS.archive, files=(str(path),), on_match="skip"))
+    agreed = policy(settings)
+    former = archives.current()[0].index.header
+    write_gone(path, former, [1])
+
+    rewrite_without(path, path, replaces=True)
+    write_gone(path, LoggedArchive(path).header, [0])
+
+    wait_until(lambda: archives.current()[0].index.header.archive_id != former.archive_id, RELOAD_SECONDS)
+    assert archives.current()[0].gone.tolist() == [True, True]
+    assert policy(settings) == agreed
+    assert build_consultation(settings, NoMeters(), agreed) is not None
 
 
 def test_an_archive_that_is_replaced_after_the_policy_was_compared_is_refused(path: Path) -> None:
