@@ -139,7 +139,8 @@ def freeze(
     same bytes.
 
     With --index (or --state) the pages come from the page records of an index, which need no text; their
-    times are when they were last seen. Let them 'expire' afterwards, and they age from Redis to disk. With
+    times are when they were last seen. Once the archive is deployed, let them 'expire' at a greater age than
+    --unseen-days: both count from their own present (docs/archives.md). So they age from Redis to disk. With
     --kafka they are those that the pages topic holds now; no group is joined.
 
     \b
