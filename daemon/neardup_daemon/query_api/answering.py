@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from http import HTTPStatus
 from time import perf_counter
 from typing import Final
@@ -13,6 +14,7 @@ from aiohttp import web
 from neardup_daemon.logs import log_event
 from neardup_daemon.query_api.access import Access
 from neardup_daemon.query_api.admission import Admission
+from neardup_daemon.query_api.bodies import JSON, Bodies
 from neardup_daemon.query_api.endpoints import NO_HEADERS, Call, Endpoint
 from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.query_api.parameters import read_parameters
@@ -25,7 +27,6 @@ __all__ = ["Answering", "json_answer", "no_index", "problems_of_routing"]
 
 _logger = logging.getLogger(__name__)
 
-_JSON: Final = "application/json"
 _RETRY_SOON: Final = {"Retry-After": "1"}
 _SAFE: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
@@ -44,6 +45,7 @@ class Answering:
     def __init__(self, api: Api, access: Access, metrics: ApiMetrics) -> None:
         self._api, self._access, self._metrics = api, access, metrics
         self._admission = Admission(api.max_concurrent_requests, api.max_queued_requests, metrics)
+        self._bodies = Bodies(api.max_body_bytes, api.max_concurrent_requests)
 
     def handler(self, endpoint: Endpoint) -> Handler:
         """Return what answers the requests of an endpoint."""
@@ -78,9 +80,6 @@ class Answering:
                 return await self._admitted(endpoint, request, clock)
         except Refused as refused:
             return _problem(refused.problem, refused.headers)
-        except web.HTTPRequestEntityTooLarge:
-            status, limit = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, self._api.max_body_bytes
-            return _refusal(status, f"the body has more than {limit} bytes (api.max_body_bytes)")
         except TimeoutError:
             seconds = self._api.request_timeout_seconds
             detail = f"the request took longer than {seconds:g} seconds (api.request_timeout_seconds)"
@@ -94,31 +93,20 @@ class Answering:
     async def _admitted(
         self, endpoint: Endpoint, request: web.Request, clock: asyncio.Timeout
     ) -> web.Response:
-        place = await self._admission.enter()
+        query = {name: request.query.getall(name) for name in request.query}
+        params = read_parameters(endpoint.params, request.match_info, query)
+        async with self._bodies.received(request) if endpoint.body else nullcontext(b"") as body:
+            place = await self._admission.enter()
 
         def release() -> None:
             place.release()
             clock.reschedule(None)
 
         try:
-            query = {name: request.query.getall(name) for name in request.query}
-            params = read_parameters(endpoint.params, request.match_info, query)
-            body = await _body(request) if endpoint.body else b""
             reply = await endpoint.handle(Call(params, body, request.headers, release))
         finally:
             place.release()
         return json_answer(msgspec.json.encode(reply.value), reply.status, reply.headers)
-
-
-async def _body(request: web.Request) -> bytes:
-    if request.content_type != _JSON:
-        raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the header Content-Type must be {_JSON}")
-    if (request.content_length or 0) > request.client_max_size:  # before it comes, if it does
-        raise web.HTTPRequestEntityTooLarge(request.client_max_size, request.content_length or 0)
-    try:
-        return await request.read()
-    except web.RequestPayloadError as error:
-        raise Refused(HTTPStatus.BAD_REQUEST, "the body is not what its headers say") from error
 
 
 @web.middleware
@@ -145,7 +133,7 @@ def json_answer(
     body: bytes, status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] = NO_HEADERS
 ) -> web.Response:
     """Return an answer with a JSON body."""
-    return web.Response(body=body, status=status, headers={"Content-Type": _JSON, **_SAFE, **headers})
+    return web.Response(body=body, status=status, headers={"Content-Type": JSON, **_SAFE, **headers})
 
 
 def _refusal(status: HTTPStatus, detail: str, headers: Mapping[str, str] = NO_HEADERS) -> web.Response:

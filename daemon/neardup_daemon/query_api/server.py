@@ -76,7 +76,7 @@ async def serve_api(
                 response.force_close()
             return response
 
-    app = web.Application(middlewares=[noting, problems_of_routing], client_max_size=api.max_body_bytes)
+    app = web.Application(middlewares=[noting, problems_of_routing])
     app.on_response_prepare.append(without_versions)
     if registry is not None:
         page = MetricsPage(registry, lambda: connections.unanswered_count)
