@@ -55,17 +55,29 @@ class _HttpProtocol(web.RequestHandler):
     ) -> web.StreamResponse:
         """Return the answer, and close the connection behind it."""
         super().handle_error(request, status, exc, message)  # logs it; raises if an answer has begun
-        title = HTTPStatus(status).phrase
         detail = (
             "the request is not what HTTP or its headers say" if status < 500 else "a fault of the server"
         )
-        response = web.Response(
-            body=msgspec.json.encode(Problem(title=title, status=status, detail=detail)),
-            status=status,
-            headers={hdrs.CONTENT_TYPE: PROBLEM_TYPE, hdrs.SERVER: _SERVER},
-        )
-        response.force_close()
-        return response
+        return _last_answer(HTTPStatus(status), detail)
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Send an answer; the library's own to the header `Expect` is a plain text."""
+        if isinstance(resp, web.HTTPExpectationFailed):
+            resp = _last_answer(HTTPStatus.BAD_REQUEST, "the header Expect may say 100-continue alone")
+        return await super().finish_response(request, resp, start_time)
+
+
+def _last_answer(status: HTTPStatus, detail: str) -> web.Response:
+    """Return a problem document behind which the connection is closed."""
+    response = web.Response(
+        body=msgspec.json.encode(Problem(title=status.phrase, status=status, detail=detail)),
+        status=status,
+        headers={hdrs.CONTENT_TYPE: PROBLEM_TYPE, hdrs.SERVER: _SERVER},
+    )
+    response.force_close()
+    return response
 
 
 def _is_no_fault_of_clients(record: logging.LogRecord) -> bool:

@@ -104,9 +104,17 @@ async def test_a_compressed_body_is_read() -> None:
 
 
 @pytest.mark.parametrize("serving", [api_port, health_port])
-async def test_what_is_no_request_is_answered_with_a_problem_document(serving: type) -> None:
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"rubbish\r\n\r\n", id="rubbish"),
+        pytest.param(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: rubbish\r\n\r\n", id="expect"),
+        pytest.param(b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\nExpect: rubbish\r\n\r\n", id="nowhere"),
+    ],
+)
+async def test_what_is_no_request_is_answered_with_a_problem_document(serving: type, sent: bytes) -> None:
     async with serving() as port:
-        status, headers, problem = await answer(port, b"rubbish\r\n\r\n")
+        status, headers, problem = await answer(port, sent)
 
     assert (status, headers["content-type"]) == (400, "application/problem+json")
     assert json.loads(problem)["title"] == "Bad Request"
