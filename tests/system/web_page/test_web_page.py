@@ -32,7 +32,7 @@ from tests.system.web_page.looks import (
 
 GRAPH_PAGES = 200
 
-INVISIBLE = {"\u202e", "\u202c", "\u200b"}
+INVISIBLE = {*"\u202e\u202c\u200b\u2800\u3164\u115f\uffa0\u034f\u180b\ufe0f\U000e0100"}
 
 
 @pytest.mark.parametrize("example", [each for each in EXAMPLES if each.is_recent], ids=lambda each: each.path)
@@ -290,12 +290,11 @@ def test_the_reason_of_a_dead_letter_is_spelled_out(shown: Shown, look: Look) ->
 def test_given_texts_are_spelled_out(shown: Shown, look: Look) -> None:
     page = look.at(shown.demo, "compare")
     for name in ("first", "second"):
-        fill_in(page, name, "Text", "words of a page \u202eturned\u202c and \u200bhidden")
+        fill_in(page, name, "Text", f"words of a page {'hidden'.join(INVISIBLE)}")
     page.get_by_role("button", name="Compare").click()
 
     text = page.locator(".text-lines").first
-    expect(text).to_contain_text("\\u{202E}turned")
-    expect(text).to_contain_text("\\u{200B}hidden")
+    expect(text).to_contain_text("hidden".join(f"\\u{{{ord(each):X}}}" for each in INVISIBLE))
     assert not INVISIBLE & set(text.inner_text())
 
 

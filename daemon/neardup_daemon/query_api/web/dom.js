@@ -6,8 +6,9 @@ const WEB = /^(https?:\/\/)([^/?#\\]+)([^]*)$/i;
 const OWN_LINK = /^(#\/|\/openapi\.json$)/;
 
 // Characters that cannot be seen, or that change the direction of what follows: controls, format characters
-// (bidirectional overrides, zero-width spaces), lone surrogates, and line and paragraph separators.
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+// (bidirectional overrides, zero-width spaces), lone surrogates, line and paragraph separators, what fonts draw
+// as nothing (fillers, variation selectors), and the Braille pattern without dots.
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** Return a text in which characters that cannot be seen are spelled out: for attributes; elements do it themselves. */
 export function visible(text) {
