@@ -84,7 +84,24 @@ def test_a_decision_can_be_asked_for_again(api: QueryApi) -> None:
     again = api.get(f"/v1/decisions/{position['partition']}/{position['offset']}")
 
     assert (again.status, {"id": answer.value["id"], **again.value}) == (200, answer.value)
-    assert api.get(f"/v1/decisions/0/{position['offset'] + 1}").status == 202
+
+
+def test_a_decision_of_a_record_that_does_not_exist_is_not_found(site: Site) -> None:
+    site.create_topics(partitions=2)
+    with start_daemon(site.settings) as daemon:
+        daemon.wait_until_ready()
+        assert daemon.stop() == 0
+    quick = (*site.settings, "api.decision_timeout_seconds=0.05")
+    with start_query_api(quick) as api, start_query_api(quick) as other:
+        for number in range(3):
+            published = api.post(PAGES, page_json(str(number), essay(number)))
+            partition, offset = (published.value["position"][each] for each in ("partition", "offset"))
+            asked = [(partition, offset), (partition, offset + 1), (5, 0)]
+
+            answers = [other.get(f"/v1/decisions/{one}/{place}") for one, place in asked]
+
+            assert [each.status for each in answers] == [202, 404, 404]
+            assert answers[1].headers["content-type"] == "application/problem+json"
 
 
 def test_the_examples_of_the_documentation_are_answered_as_it_shows(api: QueryApi) -> None:

@@ -180,7 +180,7 @@ def deciding_endpoints(deciding: Deciding) -> list[Endpoint]:
             params=DecisionParams,
             body=None,
             answers={_OK: DecisionAnswer, _ACCEPTED: PendingAnswer},
-            problems=(HTTPStatus.GONE,),
+            problems=(HTTPStatus.NOT_FOUND, HTTPStatus.GONE),
             handle=deciding.decision,
         ),
     ]

@@ -14,11 +14,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from neardup_daemon.inspect.page_facts import cluster_of
 from neardup_daemon.inspect.page_lookup import NotStored, find_stored, given_record
-from neardup_daemon.kafka_wiring import kafka_sink
+from neardup_daemon.kafka_wiring import kafka_connection, kafka_sink
 from neardup_daemon.producing import key_of
 from neardup_daemon.query_api.decisions import Decisions
 from neardup_daemon.query_api.endpoints import Call, Reply
 from neardup_daemon.query_api.problems import Refused, refused_field, refused_page
+from neardup_daemon.query_api.published import Published
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
 from neardup_stream.clusters.placements import Decided
@@ -29,6 +30,7 @@ from neardup_stream.meters import Outcome
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.topic_ends import topic_ends
 from neardup_stream.wire.events import CloudEvent, from_message
 from neardup_stream.wire.pages import AWAITED, OWN_FIELDS, PageDecoder
 
@@ -123,6 +125,7 @@ class Deciding:
         self._kafka = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._sink: KafkaSink | None = None
+        self._published = Published(lambda: topic_ends(kafka_connection(settings), kafka.pages_topic))
 
     async def close(self) -> None:
         """Close the connections to Kafka."""
@@ -170,6 +173,8 @@ class Deciding:
                 f"the decision of {self._place_name(position)} is not kept any more"
                 " (api.decision_kept_seconds); GET /v1/pages says where a page is now",
             )
+        if not await self._published.has(params.partition, params.offset):
+            raise Refused(HTTPStatus.NOT_FOUND, f"there is no record at {self._place_name(position)}")
         return self._pending(position, "pending")
 
     def _wait(self, change: int) -> None:
