@@ -60,6 +60,7 @@ _BAND_BITS = 32
 _MAX_BAND_BUCKET_BITS = 16
 _MAX_BAND_REST_BITS = 16
 _MAX_EXPECTED_PAGES = 10**12
+_MAX_BUCKET_CAP = 10**6
 
 _SHORT_RANGE = 64
 """Entries of a range on average, of which the longest is then hardly ever above `IndexConfig.bucket_cap`."""
@@ -127,8 +128,8 @@ class IndexConfig:
             raise ConfigError(
                 f"index.expected_pages ({self.expected_pages}) must be in [1, {_MAX_EXPECTED_PAGES}]"
             )
-        if self.bucket_cap < 1:
-            raise ConfigError(f"index.bucket_cap ({self.bucket_cap}) must be at least 1")
+        if not 1 <= self.bucket_cap <= _MAX_BUCKET_CAP:
+            raise ConfigError(f"index.bucket_cap ({self.bucket_cap}) must be in [1, {_MAX_BUCKET_CAP}]")
         for name in ("oversized_considered", "oversized_same_fingerprint", "oversized_candidates"):
             if (limit := getattr(self, name)) < 1:  # no setting, so the message names the attribute
                 raise ConfigError(f"IndexConfig.{name} ({limit}) must be at least 1")

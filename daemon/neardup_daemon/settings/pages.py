@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from neardup_daemon.settings.section import Seconds, Section
+from neardup_daemon.settings.section import Section
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 from neardup_stream.text.limits import MarkupLimits, TextLimits
 from neardup_stream.wire.pages import PageLimits
@@ -96,10 +96,12 @@ class Limits(Section, frozen=True):
         ),
     ] = 64 * _MIB
     page_seconds: Annotated[
-        Seconds,
+        float,
         Meta(
+            ge=0.01,  # the system counts CPU time in ticks; less than a microsecond would be no limit
+            le=86_400,
             description="Most CPU time, in seconds, to prepare one page; a larger value accepts slower"
-            " pages, but a hostile one delays its batch for as long."
+            " pages, but a hostile one delays its batch for as long.",
         ),
     ] = 2.0
     page_memory_bytes: Annotated[

@@ -63,6 +63,7 @@ class Index(Section, frozen=True):
         int,
         Meta(
             ge=1,
+            le=10**6,
             description="Largest range that a probe reads whole; of a larger one, an oversized bucket, it"
             " reads a sample, which differs from index to index.",
         ),

@@ -49,6 +49,7 @@ def test_a_bucket_number_in_a_key_has_the_most_bits_of_any_table(
         ({"expected_pages": 0}, "index.expected_pages (0)"),
         ({"expected_pages": 10**12 + 1}, "index.expected_pages (1000000000001)"),
         ({"bucket_cap": 0}, "index.bucket_cap (0)"),
+        ({"bucket_cap": 10**6 + 1}, "index.bucket_cap (1000001)"),
         ({"oversized_considered": 0}, "IndexConfig.oversized_considered (0)"),
         ({"oversized_same_fingerprint": 0}, "IndexConfig.oversized_same_fingerprint (0)"),
         ({"oversized_candidates": 0}, "IndexConfig.oversized_candidates (0)"),
@@ -73,6 +74,7 @@ def test_numbers_out_of_range_are_refused_by_name(config: dict[str, Any], messag
     [
         {"expected_pages": 10**12},
         {"bucket_cap": 1},
+        {"bucket_cap": 10**6},
         {"oversized_considered": 1},
         {"oversized_same_fingerprint": 1},
         {"oversized_candidates": 1},

@@ -126,6 +126,16 @@ def test_a_section_that_is_like_no_other_is_followed_by_where_to_look(tmp_path: 
             "http.port=65536", "--set http.port: expected int <= 65535, got '65536'", id="above-range"
         ),
         pytest.param(
+            "index.bucket_cap=1000001",
+            "--set index.bucket_cap: expected int <= 1000000, got '1000001'",
+            id="more-than-a-probe-may-read",
+        ),
+        pytest.param(
+            "limits.page_seconds=1e-300",
+            "--set limits.page_seconds: expected float >= 0.01, got '1e-300'",
+            id="less-than-a-timer-counts",
+        ),
+        pytest.param(
             "events.unique=maybe", "--set events.unique: expected bool, got 'maybe'", id="no-boolean"
         ),
         pytest.param("pages.status=200,x", "--set pages.status: expected int, got '200,x'", id="list-item"),
