@@ -106,8 +106,9 @@ class Limits(NamedTuple):
     """What a page may weigh.
 
     Attributes:
-        max_page_bytes: as read; a longer line was cut by the reader.
-        max_message_bytes: as published; None where the topic has no limit.
+        max_page_bytes: of its value as published, in which a body is base64; a longer line was cut by the
+            reader.
+        max_message_bytes: with its key and headers; None where the topic has no limit.
         skips_too_large: whether larger ones are refused, instead of an error.
     """
 
@@ -140,7 +141,7 @@ def messages_of(
             produced.skipped["header"] += 1
         else:
             message = _message(record, foreign)
-            problem = _too_large(record, message, limits)
+            problem = _too_large(message, limits)
             if not problem:
                 messages.append(message)
             elif limits.skips_too_large:
@@ -150,12 +151,14 @@ def messages_of(
     return messages
 
 
-def _too_large(record: Record, message: Message, limits: Limits) -> str:
+def _too_large(message: Message, limits: Limits) -> str:
     """Return what is wrong and the remedy; empty for a message that fits."""
     key = repr((message.key or b"")[:_KEY_BYTES_SHOWN])
-    if record.decoded is None and len(record.value or b"") > limits.max_page_bytes:
+    if len(message.value or b"") > limits.max_page_bytes:
         limit = limits.max_page_bytes
-        return f"the page with key {key} has more than {limit} bytes: raise limits.max_page_bytes"
+        return (
+            f"the page with key {key} has more than {limit} bytes as a message: raise limits.max_page_bytes"
+        )
     if limits.max_message_bytes is not None and message.size_bytes > limits.max_message_bytes:
         return (
             f"the page with key {key} has {message.size_bytes} bytes, the topic takes"

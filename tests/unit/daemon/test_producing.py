@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from neardup_daemon.producing import FIRST_BAD_PAGES, Limits, Produced, key_of, messages_of
 
 from neardup_stream.errors import BadPage, ConfigError
@@ -62,6 +63,18 @@ def test_a_page_that_is_too_large_ends_the_run_or_is_counted(
     assert produced.bad == {"over_limit": 1}
     with pytest.raises(ConfigError, match=rf"{remedy}; or leave such pages out with --skip-too-large"):
         messages_of(records(None), Limits(max_page_bytes, max_message_bytes), produced)
+
+
+def test_a_page_of_an_archive_is_as_large_as_the_message_that_the_daemon_reads() -> None:
+    page = replace(PAGE, text=None, body=bytes(900))
+    (message,) = messages_of(records(page), Limits(2000, None), Produced())
+    assert message.value is not None
+    size_bytes = len(message.value)
+    assert size_bytes > 1200
+
+    assert len(messages_of(records(page), Limits(size_bytes, None), Produced())) == 1
+    with pytest.raises(ConfigError, match=r"raise limits\.max_page_bytes"):
+        messages_of(records(page), Limits(size_bytes - 1, None), Produced())
 
 
 def test_a_page_as_large_as_may_be_is_published() -> None:
