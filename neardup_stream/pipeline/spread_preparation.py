@@ -47,20 +47,20 @@ class SpreadPreparation:
         self._preparations = tuple(preparations)
         self._threads = ThreadPoolExecutor(_PIECES_AT_ONCE * len(preparations), "prepare")
         self._idle: SimpleQueue[GuardedPreparation] = SimpleQueue()
-        self._waiting = list(preparations)
+        self._waiting = iter(self._preparations)
         self._starting: list[Future[None]] = []
         self._record_count = 0
 
     def __enter__(self) -> Self:
         """Begin to start the first worker."""
-        self._starting.append(self._threads.submit(self._start, self._waiting.pop(0)))
+        self._starting.append(self._threads.submit(self._start, next(self._waiting)))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End all workers, whatever they do."""
-        self._waiting = []
+        self._waiting = iter(())
         for preparation in self._preparations:
             preparation.close()
         self._threads.shutdown()
@@ -95,8 +95,8 @@ class SpreadPreparation:
 
     def _start_others(self) -> None:
         """Start the workers that wait; raise the error of one that failed to start."""
-        while self._waiting:
-            self._starting.append(self._threads.submit(self._start_another, self._waiting.pop()))
+        for preparation in self._waiting:  # which other threads may iterate over too: each gets others
+            self._starting.append(self._threads.submit(self._start_another, preparation))
         for start in self._starting:
             if start.done():
                 start.result()

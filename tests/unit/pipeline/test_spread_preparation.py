@@ -1,11 +1,17 @@
 """The pages of a batch are prepared in several processes, with the same results as in one."""
 
+import sys
+from itertools import count
+from types import FrameType
+from typing import Any
+
 import pytest
 
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters, PipelineMeters
-from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
+from neardup_stream.pipeline import spread_preparation
+from neardup_stream.pipeline.guarded_preparation import GuardedPreparation, fork_preparation
 from neardup_stream.pipeline.preparation import OnRecord, Prepares
 from neardup_stream.pipeline.spread_preparation import SpreadPreparation
 from neardup_stream.pipeline.worker_limits import WorkerLimits
@@ -78,6 +84,35 @@ def test_a_worker_that_cannot_load_ends_the_run(capfd: pytest.CaptureFixture[str
             prepare_for_ever(spread)
 
     assert "there is nothing to load" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("line", range(10))
+def test_a_batch_may_start_the_workers_while_another_one_does(line: int) -> None:
+    """Before one of the lines that prepare the other, the batch is prepared whole, as by another thread."""
+    records = [Record(position=Position(Partition("pages", 0), n), key=None, value=b"{") for n in range(600)]
+    lines = count()
+
+    def prepare_another(frame: FrameType, event: str, _of: object) -> Any:
+        if frame.f_code.co_filename != spread_preparation.__file__:
+            return None
+        if event == "line" and next(lines) == line:
+            spread.prepare(records[:1])
+        return prepare_another
+
+    forked = [fork_preparation(build, LIMITS) for _ in range(2)]
+    with SpreadPreparation(
+        [GuardedPreparation(build, LIMITS, NoMeters(), each) for each in forked]
+    ) as spread:
+        spread.wait_until_ready()
+        former = sys.gettrace()
+        sys.settrace(prepare_another)
+        try:
+            prepared = spread.prepare(records)
+        finally:
+            sys.settrace(former)
+
+    assert len(prepared.rejected) == len(records)
+    assert next(lines) > line
 
 
 def test_a_run_that_ends_while_a_worker_starts_does_not_wait_for_it() -> None:
