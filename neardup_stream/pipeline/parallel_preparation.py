@@ -8,6 +8,7 @@ from contextlib import aclosing
 from types import TracebackType
 from typing import Final, Self
 
+from neardup_stream.errors import DependencyLost
 from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Record
 from neardup_stream.page import Page
@@ -90,10 +91,10 @@ class ParallelPreparation:
             self._idle.put_nowait(preparation)
 
     async def _start(self, preparation: GuardedPreparation) -> None:
-        """Start a worker; the others do its work if the system refuses another process."""
+        """Start a worker; the others do its work if the system refuses or kills another process."""
         try:
             await asyncio.to_thread(preparation.start)
-        except OSError as error:
+        except (OSError, DependencyLost) as error:
             _logger.warning("worker_start_failed", extra={"fields": {"error": str(error)}})
             return
         self._idle.put_nowait(preparation)

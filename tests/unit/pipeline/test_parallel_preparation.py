@@ -1,8 +1,11 @@
 """Batches are prepared in several processes, with the same results as in one."""
 
+import os
+import signal
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from itertools import cycle
 
 import pytest
 
@@ -30,6 +33,11 @@ def build(meters: PipelineMeters, *, on_record: OnRecord) -> BadPreparation:
 
 def build_nothing(meters: PipelineMeters, *, on_record: OnRecord) -> Prepares:  # noqa: ARG001 - see above
     raise ValueError("there is nothing to load")
+
+
+def build_killed(meters: PipelineMeters, *, on_record: OnRecord) -> Prepares:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return build(meters, on_record=on_record)
 
 
 def batches(deeds: dict[int, str]) -> list[list[Record]]:
@@ -122,6 +130,25 @@ async def test_workers_that_the_system_refuses_to_start_leave_their_work_to_the_
 
     assert len(prepared) == BATCHES
     assert [record.message for record in caplog.records].count("worker_start_failed") == 2
+
+
+async def test_workers_that_are_killed_while_they_start_leave_their_work_to_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    read: list[Sequence[Record]] = []
+
+    async def until_one_failed() -> AsyncGenerator[Sequence[Record], None]:
+        for batch in cycle(batches({})):
+            if "worker_start_failed" in [record.message for record in caplog.records]:
+                return
+            read.append(batch)
+            yield batch
+
+    workers = [started(), GuardedPreparation(build_killed, LIMITS, NoMeters())]
+    async with ParallelPreparation(workers) as preparation:
+        prepared = [batch async for batch in preparation.prepared(until_one_failed())]
+
+    assert len(prepared) == len(read)
 
 
 async def test_landmarks_are_read_while_batches_are_prepared() -> None:
