@@ -9,8 +9,35 @@ import sys
 from contextlib import closing
 from threading import Event
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from neardup_events import Subscription, decode
+
+
+def assign(consumer: Consumer, subscription: Subscription, topic: str) -> list[TopicPartition]:
+    """Assign all partitions, each from where the state file left off or from its beginning; return them."""
+    described = consumer.list_topics(topic, timeout=30).topics[topic]
+    if described.error is not None:
+        raise KafkaException(described.error)
+    partitions = [TopicPartition(topic, number) for number in described.partitions]
+    for each in partitions:
+        if subscription.offset(topic, each.partition) is None:
+            beginning, _ = consumer.get_watermark_offsets(each, timeout=30)
+            subscription.read_to(topic, each.partition, beginning)
+        each.offset = subscription.offset(topic, each.partition)
+    consumer.assign(partitions)
+    return partitions
+
+
+def take_in(consumer: Consumer, subscription: Subscription, partitions: list[TopicPartition]) -> None:
+    """Feed the next events, and note how far all partitions are read."""
+    for message in consumer.consume(1000, timeout=1):
+        if message.error():
+            raise KafkaException(message.error())
+        event = decode(message.value(), message.headers())
+        subscription.feed(event, message.topic(), message.partition(), message.offset())
+    for each in consumer.position(partitions):
+        if each.offset >= 0:  # else nothing has come of it yet
+            subscription.read_to(each.topic, each.partition, each.offset)
 
 
 def follow(servers: str, topic: str, state_file: str) -> None:
@@ -28,22 +55,9 @@ def follow(servers: str, topic: str, state_file: str) -> None:
         }
     )
     with closing(consumer), Subscription(state_file) as subscription:
-        described = consumer.list_topics(topic, timeout=30).topics[topic]
-        if described.error is not None:
-            raise KafkaException(described.error)
-        offsets = {number: subscription.offset(topic, number) for number in described.partitions}
-        consumer.assign(
-            [
-                TopicPartition(topic, number, OFFSET_BEGINNING if offset is None else offset)
-                for number, offset in offsets.items()
-            ]
-        )
+        partitions = assign(consumer, subscription, topic)
         while not stopping.is_set():
-            for message in consumer.consume(1000, timeout=1):
-                if message.error():
-                    raise KafkaException(message.error())
-                event = decode(message.value(), message.headers())
-                subscription.feed(event, topic, message.partition(), message.offset())
+            take_in(consumer, subscription, partitions)
             subscription.save()
             for change in subscription.due():
                 print(change.page_id, change.after.duplicate_of or "-", flush=True)

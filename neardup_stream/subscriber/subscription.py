@@ -74,7 +74,7 @@ class Subscription:
         self._database.close()
 
     def offset(self, topic: str, partition: int) -> int | None:
-        """Return the offset to go on from; None if no record of the partition was ever fed."""
+        """Return the offset to go on from; None if nothing of the partition was ever read."""
         return self._offsets.get((topic, partition))
 
     def feed(self, event: CloudEvent, topic: str, partition: int, offset: int) -> Effect:
@@ -117,8 +117,16 @@ class Subscription:
 
     def skip(self, topic: str, partition: int, offset: int) -> None:
         """Go past a record that is no event."""
-        self._offsets[topic, partition] = max(offset + 1, self._offsets.get((topic, partition), 0))
-        self._has_moved = True
+        self.read_to(topic, partition, offset + 1)
+
+    def read_to(self, topic: str, partition: int, offset: int) -> None:
+        """Note the position of a consumer of whose records all are fed; an earlier one changes nothing.
+
+        It may be behind the last record: the markers of transactions take offsets too.
+        """
+        if offset > self._offsets.get((topic, partition), -1):
+            self._offsets[topic, partition] = offset
+            self._has_moved = True
 
     def due(self) -> tuple[Change, ...]:
         """Return the pages to act upon, as of the last `save`, with their present status.

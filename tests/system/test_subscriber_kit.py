@@ -31,6 +31,8 @@ from tests.subscriptions import written_event
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "subscribing.md").read_text(encoding="utf-8")
 (PROGRAM, *_) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+CONFLUENT_PROGRAM = (ROOT / "deploy" / "subscribers" / "confluent_subscriber.py").read_text(encoding="utf-8")
+PROGRAMS = pytest.mark.parametrize("program", [PROGRAM, CONFLUENT_PROGRAM], ids=["aiokafka", "confluent"])
 
 MAX_WHEEL_BYTES = 100_000
 CLIENTS = (
@@ -95,6 +97,15 @@ def expected(messages: Sequence[Message]) -> Printed:
     for each in messages:
         fold.feed(decode(each.value, each.headers))
     return {page_id: fold.status(page_id).duplicate_of or "" for page_id in fold.deletable()}
+
+
+async def send_in_transaction(broker: KafkaBroker, topic: str, message: Message) -> None:
+    servers = broker.bootstrap_servers
+    async with (
+        AIOKafkaProducer(bootstrap_servers=servers, transactional_id=topic) as producer,
+        producer.transaction(),
+    ):
+        await producer.send(topic, message.value, message.key, headers=list(message.headers))
 
 
 def send(broker: KafkaBroker, topic: str, messages: Sequence[Message]) -> None:
@@ -189,7 +200,7 @@ def test_the_documented_subscriber_is_right_after_twenty_kills(
         while not later.items() <= again.items():
             running.read_line()
 
-    assert sum(bool(line.strip()) for line in PROGRAM.splitlines()) <= 30
+    assert sum(bool(line.strip()) for line in PROGRAM.splitlines()) <= 32
     assert len(right) > KILLS
     assert read > len(messages) // 2  # the last life did not read the topic from its beginning
 
@@ -215,6 +226,22 @@ def test_the_confluent_kafka_example_saves_and_ends_silently_at_a_signal(
     command = [str(python), str(example), kafka_broker.bootstrap_servers, topic_prefix]
 
     expect_silent_end([*command, str(tmp_path / "state.sqlite")], number)
+
+
+@PROGRAMS
+def test_a_python_example_that_has_read_everything_is_behind_the_marker_of_the_transaction(
+    program: str, python: Path, kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path
+) -> None:
+    """Else it would miss the marker, where retention has deleted it, and end."""
+    (tmp_path / "subscriber.py").write_text(program, encoding="utf-8")
+    kafka_broker.create_topic(topic_prefix)
+    asyncio.run(send_in_transaction(kafka_broker, topic_prefix, to_message(written_event(LATER))))
+    command = [str(python), str(tmp_path / "subscriber.py"), kafka_broker.bootstrap_servers, topic_prefix]
+
+    expect_silent_end([*command, str(tmp_path / "state.sqlite")], signal.SIGINT)
+
+    with Subscription(tmp_path / "state.sqlite") as state:
+        assert state.offset(topic_prefix, 0) == 2  # a record and a marker
 
 
 def test_the_confluent_kafka_example_prints_the_same(
