@@ -1,8 +1,9 @@
 """Acts on duplicates: marks canonical pages, writes redirects, deletes copies later, never the last one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
+from .known_time import KnownTime
 from .subscription import Subscription
 from .tracked import Change
 
@@ -38,8 +39,9 @@ class Actions:
     """Carries out the changes that a subscription has due.
 
     A duplicate is marked and redirected at once and deleted later: until then its cluster may change. It is
-    deleted only while another page is the representative of its cluster and you hold that page. So the last
-    copy of a text is never deleted as a duplicate. A page that was forgotten is deleted at once, because
+    deleted only while another page is the representative of its cluster and you hold that page, and only once
+    everything is read that was on the topic when its time came. So the last copy of a text is never deleted
+    as a duplicate, however long the process was down. A page that was forgotten is deleted at once, because
     that was asked for. While you do not hold the representative, its copies are put off, each time by
     `delete_after_seconds`, or by a minute if that is longer. A page that is needed and that you deleted
     before is fetched again.
@@ -67,20 +69,28 @@ class Actions:
         self._pages = pages
         self._delete_after_seconds = delete_after_seconds
         self._clock = clock
+        self._known_time = KnownTime(subscription, clock)
 
-    def act(self) -> None:
-        """Save the subscription, carry out what is due, and delete copies whose time has come."""
+    def act(self, ends: Mapping[tuple[str, int], int]) -> None:
+        """Save the subscription, carry out what is due, and delete copies whose time has come.
+
+        Args:
+            ends: end offset of every partition, by topic and partition, asked for since the last call. Until
+                they are read nothing is deleted.
+        """
         self._subscription.save()
         for change in self._subscription.due():
             self._carry_out(change)
             self._subscription.done(change)
         self._subscription.save()
-        self._delete_copies()
-        self._subscription.save()
+        known_time = self._known_time.reached(ends)
+        if known_time is not None:
+            self._delete_copies(known_time)
+            self._subscription.save()
 
-    def _delete_copies(self) -> None:
+    def _delete_copies(self, now: float) -> None:
         """Delete the copies whose time has come, or put them off while their representative is not held."""
-        fold, now, missing = self._subscription.fold, self._clock(), set[str]()
+        fold, missing = self._subscription.fold, set[str]()
         for page_id in self._subscription.deletions(now):
             kept = fold.status(page_id).duplicate_of
             if kept is None:  # the next representative is to come

@@ -1,6 +1,7 @@
 """Keep a subscriber's state in a file, so that it can stop, crash and start again."""
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -127,6 +128,10 @@ class Subscription:
         if offset > self._offsets.get((topic, partition), -1):
             self._offsets[topic, partition] = offset
             self._has_moved = True
+
+    def has_read(self, ends: Mapping[tuple[str, int], int]) -> bool:
+        """Return whether no record of these partitions is left below these offsets."""
+        return all(self._offsets.get(partition, 0) >= end for partition, end in ends.items())
 
     def due(self) -> tuple[Change, ...]:
         """Return the pages to act upon, as of the last `save`, with their present status.

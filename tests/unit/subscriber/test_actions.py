@@ -68,7 +68,7 @@ class Subscriber:
         self.now = 0.0
         self._path = path
         self._count = 0
-        self.subscription = Subscription(path)
+        self._start()
 
     def take(self, events: Iterable[EventData]) -> list[Act]:
         """Return what the pages are asked after these events, without waiting."""
@@ -77,21 +77,26 @@ class Subscriber:
             read = read_event(event, event_id=str(self._count))
             self.subscription.feed(read, "events", 0, self._count)
             self._count += 1
-        self._actions().act()
+        self.act(self._count)
         return list(self.pages.asked)
+
+    def act(self, end: int) -> None:
+        """Act while the topic ends at this offset."""
+        self.actions.act({("events", 0): end})
 
     def wait(self) -> list[Act]:
         """Return what the pages are asked once all that may be deleted is due."""
         self.now += LONG
-        return self.take(())
+        return self.take(()) + self.take(())
 
     def start_again(self) -> None:
         """End without saving, and open the file again."""
         self.subscription.close()
-        self.subscription = Subscription(self._path)
+        self._start()
 
-    def _actions(self) -> Actions:
-        return Actions(self.subscription, self.pages, delete_after_seconds=LONG, clock=lambda: self.now)
+    def _start(self) -> None:
+        self.subscription = Subscription(self._path)
+        self.actions = Actions(self.subscription, self.pages, LONG, clock=lambda: self.now)
 
 
 @pytest.fixture
@@ -205,6 +210,51 @@ def test_only_the_next_representative_is_fetched_again_whichever_event_comes_fir
     assert sorted(kinds(following, "mark")) == [
         ("mark", each, "" if each == COPIES[0] else COPIES[0]) for each in COPIES
     ]
+
+
+def test_after_a_downtime_no_copy_is_deleted_before_the_events_are_read_that_were_published_meanwhile(
+    subscriber: Subscriber,
+) -> None:
+    subscriber.take([duplicate(COPIES[0], FIRST)])
+    subscriber.start_again()
+    subscriber.now += 10 * LONG
+
+    for _ in range(3):
+        subscriber.act(end=2)  # the first poll returned nothing
+    following = subscriber.take([representative_changed(NEXT, ("first", 1))])
+
+    assert subscriber.pages.held == {"first", *COPIES}
+    assert kinds([*following, *subscriber.wait()], "delete") == []
+
+
+def test_after_a_jump_of_the_clock_no_copy_is_deleted_for_an_end_that_was_asked_for_before(
+    subscriber: Subscriber,
+) -> None:
+    subscriber.take([duplicate(COPIES[0], FIRST)])
+    subscriber.act(end=2)
+    subscriber.now += 10 * LONG
+
+    assert kinds(subscriber.take([unique("other", "other.1")]), "delete") == []
+
+
+def test_a_copy_is_deleted_in_the_end_though_the_topic_is_ahead_at_every_call(subscriber: Subscriber) -> None:
+    subscriber.take([duplicate("copy 1", FIRST)])
+    subscriber.now += LONG
+    for number in range(4):
+        other = read_event(unique("other", f"other.{number}", number), event_id=f"other {number}")
+        subscriber.subscription.feed(other, "events", 0, 1 + number)
+        subscriber.act(end=3 + number)
+
+    assert "copy 1" not in subscriber.pages.held
+
+
+def test_without_any_end_no_copy_is_deleted(subscriber: Subscriber) -> None:
+    subscriber.take([duplicate("copy 1", FIRST)])
+    subscriber.now += LONG
+    for _ in range(3):
+        subscriber.actions.act({})
+
+    assert subscriber.pages.held == {"first", *COPIES}
 
 
 def test_pages_of_a_cluster_without_a_known_representative_are_not_deleted(subscriber: Subscriber) -> None:
