@@ -79,7 +79,11 @@ class Actions:
                 they are read nothing is deleted.
         """
         self._subscription.save()
-        for change in self._subscription.due():
+        changes = self._subscription.due()
+        for change in changes:
+            self._note_address(change)
+        self._subscription.save()
+        for change in changes:
             self._carry_out(change)
             self._subscription.done(change)
         self._subscription.save()
@@ -105,33 +109,50 @@ class Actions:
                 page_id, now + max(self._delete_after_seconds, _ASK_AGAIN_SECONDS)
             )
 
+    def _note_address(self, change: Change) -> None:
+        """Note what is to be redirected, before it is: a process that dies in between releases it later.
+
+        An address that was redirected before, and is no more the page's, is released.
+        """
+        url, former = self._url_of(change.page_id), self._subscription.redirected_url(change.page_id)
+        if former not in (None, url):
+            self._pages.redirect(former, None)
+        if self._target(change) is not None:
+            self._subscription.note_redirected(change.page_id, url)
+
     def _carry_out(self, change: Change) -> None:
         page_id, _, after = change
-        url, fold = self._subscription.fold.url_of(page_id), self._subscription.fold
         if after.is_gone:
             self._subscription.delete_never(page_id)
             self._pages.forget(page_id)
-            self._redirect(page_id, url, None)
+            self._redirect(change)
         elif after.duplicate_of is not None:
             self._pages.mark_canonical(page_id, after.duplicate_of)
-            self._redirect(page_id, url, _address(fold.url_of(after.duplicate_of)))
+            self._redirect(change)
             self._subscription.delete_later(page_id, self._clock() + self._delete_after_seconds)
         else:
             if after.is_needed or after.cluster_id is None:  # else the next representative is to come
                 self._subscription.delete_never(page_id)
             self._pages.mark_canonical(page_id, None)
-            self._redirect(page_id, url, None)
+            self._redirect(change)
             if after.is_needed and not self._pages.has(page_id):
-                self._pages.fetch(page_id, url)
+                self._pages.fetch(page_id, self._url_of(page_id))
 
-    def _redirect(self, page_id: str, url: str, canonical_url: str | None) -> None:
-        """Redirect a page to another address, and the one that it was redirected from before nowhere."""
-        former = self._subscription.redirected_url(page_id)
-        if former not in (None, url):
-            self._pages.redirect(former, None)
-        target = None if canonical_url == url else canonical_url
-        self._pages.redirect(url, target)
-        self._subscription.note_redirected(page_id, None if target is None else url)
+    def _redirect(self, change: Change) -> None:
+        """Redirect a page to the one that is kept for it; else serve the page itself."""
+        target = self._target(change)
+        self._pages.redirect(self._url_of(change.page_id), target)
+        if target is None:
+            self._subscription.note_redirected(change.page_id, None)
+
+    def _target(self, change: Change) -> str | None:
+        """Return the address to which a page is to be redirected; None for no other one."""
+        kept = change.after.duplicate_of
+        target = None if kept is None else _address(self._url_of(kept))
+        return None if target == self._url_of(change.page_id) else target
+
+    def _url_of(self, page_id: str) -> str:
+        return self._subscription.fold.url_of(page_id)
 
 
 def _address(url: str) -> str | None:

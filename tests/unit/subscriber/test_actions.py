@@ -31,6 +31,7 @@ class Pages:
         self.asked: list[Act] = []
         self.looked_for: list[str] = []
         self.failing: Act | None = None
+        self.failing_after: Act | None = None
 
     def has(self, page_id: str) -> bool:
         self.looked_for.append(page_id)
@@ -58,6 +59,8 @@ class Pages:
         if act == self.failing:
             raise DiskFullError
         self.asked.append(act)
+        if act == self.failing_after:
+            raise DiskFullError
 
 
 class Subscriber:
@@ -369,6 +372,20 @@ def test_the_address_that_was_redirected_is_released_though_the_page_has_another
 
     assert ("redirect", "https://a.example/old", "") in asked
     assert ("redirect", "https://a.example/old", "") not in later
+
+
+def test_an_address_is_released_though_the_process_died_when_it_was_redirected(
+    subscriber: Subscriber,
+) -> None:
+    target = "https://a.example/first"
+    subscriber.pages.failing_after = ("redirect", "https://a.example/old", target)
+    with pytest.raises(DiskFullError):
+        subscriber.take([at_url(redirected("copy 1", target), "https://a.example/old")])
+    subscriber.start_again()
+
+    asked = subscriber.take([at_url(unique("copy 1", "copy 1.2", 2), "https://a.example/new")])
+
+    assert ("redirect", "https://a.example/old", "") in asked
 
 
 def test_no_address_is_redirected_to_itself(subscriber: Subscriber) -> None:
