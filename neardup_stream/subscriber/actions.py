@@ -53,8 +53,8 @@ class Actions:
     Args:
         subscription: whose changes are carried out.
         pages: your pages.
-        delete_after_seconds: how long a page must have been a duplicate before it is deleted. Longer is safer
-            and takes more room.
+        delete_after_seconds: how long this version of a page must have been a duplicate of the same page
+            before it is deleted. Longer is safer and takes more room.
         clock: returns the time in seconds; it must go on while the process does not run.
     """
 
@@ -104,7 +104,6 @@ class Actions:
                 self._subscription.delete_never(page_id)
                 continue
             missing.add(kept)
-            self._subscription.delete_never(page_id)
             self._subscription.delete_later(
                 page_id, now + max(self._delete_after_seconds, _ASK_AGAIN_SECONDS)
             )

@@ -22,10 +22,6 @@ class DueRows:
         self._rows = rows
         self._order = self._sorted()  # and what was removed since
 
-    def has(self, page_id: str) -> bool:
-        """Return whether a page has a time."""
-        return self._rows.get(page_id) is not None
-
     def put(self, page_id: str, time: float) -> None:
         """Set the time of a page."""
         self._rows.put(page_id, time)

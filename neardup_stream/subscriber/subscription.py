@@ -158,9 +158,8 @@ class Subscription:
             self._due.put(change.page_id, *change.after)
 
     def delete_later(self, page_id: str, time: float) -> None:
-        """Note that a copy may be deleted from a time on; an earlier note stands."""
-        if not self._due_deletions.has(page_id):
-            self._due_deletions.put(page_id, time)
+        """Note that a copy may be deleted from a time on, whatever was noted before."""
+        self._due_deletions.put(page_id, time)
 
     def delete_never(self, page_id: str) -> None:
         """Withdraw the note that a copy may be deleted, or note that it was."""

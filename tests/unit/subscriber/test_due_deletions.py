@@ -29,7 +29,7 @@ def test_deletions_are_due_at_their_times_whatever_the_order_in_which_they_were_
                 expected.pop(page_id, None)
             else:
                 subscription.delete_later(page_id, time)
-                expected.setdefault(page_id, time)
+                expected[page_id] = time
             due = sorted((time, each) for each, time in expected.items() if time <= now)
             assert subscription.deletions(now) == tuple(each for _, each in due)
 
@@ -42,6 +42,13 @@ def test_withdrawn_deletions_take_no_memory_for_long(subscription: Subscription)
 
     assert len(subscription._due_deletions._order) < 3_000
     assert subscription.deletions(3.0) == ("page",)
+
+
+def test_a_deletion_that_is_put_off_is_not_due_before(subscription: Subscription) -> None:
+    subscription.delete_later("page", 1.0)
+    subscription.delete_later("page", 2.0)
+
+    assert (subscription.deletions(1.0), subscription.deletions(2.0)) == ((), ("page",))
 
 
 def test_deletions_are_due_at_their_times_after_a_start_again(tmp_path: Path) -> None:
