@@ -28,8 +28,8 @@ class Pages(Protocol):
     def delete(self, page_id: str, version: int) -> None:
         """Delete the content of a copy up to a version; nothing that you stored as a later version."""
 
-    def forget(self, page_id: str) -> None:
-        """Delete a page that was forgotten at the crawler's word or an operator's."""
+    def forget(self, page_id: str, version: int) -> None:
+        """Delete a forgotten page up to that version; nothing that you stored as a later one."""
 
     def fetch(self, page_id: str, url: str) -> None:
         """Fetch a page again: it is needed, and you deleted it as a copy."""
@@ -123,7 +123,7 @@ class Actions:
         page_id, _, after = change
         if after.is_gone:
             self._subscription.delete_never(page_id)
-            self._pages.forget(page_id)
+            self._pages.forget(page_id, self._subscription.fold.version_of(page_id))
             self._redirect(change)
         elif after.duplicate_of is not None:
             self._pages.mark_canonical(page_id, after.duplicate_of)

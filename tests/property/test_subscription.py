@@ -130,7 +130,8 @@ class Shelf:
         assert version > 0
         self.held.discard(page_id)
 
-    def forget(self, page_id: str) -> None:
+    def forget(self, page_id: str, version: int) -> None:
+        assert version > 0
         self.held.discard(page_id)
 
     def fetch(self, page_id: str, url: str) -> None:

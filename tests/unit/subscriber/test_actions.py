@@ -47,8 +47,8 @@ class Pages:
         self._note("delete", page_id, str(version))
         self.held.remove(page_id)
 
-    def forget(self, page_id: str) -> None:
-        self._note("forget", page_id)
+    def forget(self, page_id: str, version: int) -> None:
+        self._note("forget", page_id, str(version))
         self.held.discard(page_id)
 
     def fetch(self, page_id: str, url: str) -> None:
@@ -296,6 +296,14 @@ def test_a_deleted_page_whose_new_text_is_too_short_is_fetched_again_once(subscr
         ("fetch", "copy 1", "copy 1"),
     ]
     assert subscriber.take([undecided("copy 1", 4)]) == []
+
+
+def test_a_page_is_forgotten_with_the_version_of_the_forgetting(subscriber: Subscriber) -> None:
+    subscriber.take([duplicate("copy 1", FIRST, version=3)])
+
+    asked = subscriber.take([gone("copy 1", 4, ("x", 2))])
+
+    assert kinds(asked, "forget") == [("forget", "copy 1", "4")]
 
 
 def test_a_representative_that_left_is_not_fetched_before_its_own_event_comes(subscriber: Subscriber) -> None:
