@@ -1,3 +1,5 @@
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.charset.StandardCharsets;
@@ -30,9 +32,22 @@ public final class Subscriber {
   }
 
   /** The representative of a cluster at an epoch. */
-  private record Account(long epoch, String page) {}
+  private record Account(long epoch, String page) {
+    static Account later(Account known, Account added) {
+      return added.epoch > known.epoch ? added : known;
+    }
+  }
 
-  private static final ObjectMapper JSON = new ObjectMapper();
+  /** Reads whatever a page may hold in {@code meta}: numbers and names of any length. */
+  private static final ObjectMapper JSON =
+      new ObjectMapper(
+          JsonFactory.builder()
+              .streamReadConstraints(
+                  StreamReadConstraints.builder()
+                      .maxNumberLength(Integer.MAX_VALUE)
+                      .maxNameLength(Integer.MAX_VALUE)
+                      .build())
+              .build());
 
   private String index = "";
   private final Map<String, Place> places = new HashMap<>();
@@ -122,8 +137,7 @@ public final class Subscriber {
   private void name(JsonNode cluster, JsonNode page) {
     put(page, cluster.get("id").asText(), false);
     Account account = new Account(cluster.get("epoch").asLong(), page.get("id").asText());
-    accounts.merge(
-        survivorOf(cluster.get("id").asText()), account, (known, added) -> added.epoch > known.epoch ? added : known);
+    accounts.merge(survivorOf(cluster.get("id").asText()), account, Account::later);
   }
 
   private void merge(String survivor, String absorbed) {
@@ -131,7 +145,7 @@ public final class Subscriber {
     String from = survivorOf(absorbed);
     if (!to.equals(from)) {
       absorbedBy.put(from, to);
-      accounts.remove(from);
+      accounts.merge(to, accounts.remove(from), Account::later);
     }
   }
 
