@@ -8,10 +8,12 @@ from random import Random
 from typing import Literal
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 
 from neardup_stream.message import Message
 from neardup_stream.subscriber import Fold, decode
 from neardup_stream.wire.events import to_message
+from tests.events import At, duplicate
 from tests.property.test_fold import Model, Step, disordered
 from tests.servers.kafka import KafkaBroker
 from tests.subscriptions import written_event
@@ -21,6 +23,7 @@ __all__ = [
     "SEED",
     "Printed",
     "Subscriber",
+    "expect_end_at_another_partition",
     "expected",
     "follow",
     "follow_both_halves",
@@ -131,6 +134,32 @@ def read_until(running: Subscriber, printed: Printed, right: Printed) -> None:
     """Which pages are printed that are no duplicates in the end depends on the order among partitions."""
     while {page_id: kept for page_id, kept in printed.items() if kept != "-"} != right:
         running.read_line()
+
+
+async def add_partition(broker: KafkaBroker, topic: str) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=broker.bootstrap_servers)
+    await admin.start()
+    try:
+        await admin.create_partitions({topic: NewPartitions(2)})
+    finally:
+        await admin.close()
+
+
+def expect_end_at_another_partition(
+    program: Sequence[str], arguments: Sequence[str], broker: KafkaBroker, topic: str
+) -> None:
+    """Expect a program to say why it ends once its topic has another partition."""
+    broker.create_topic(topic)
+    send(broker, topic, [to_message(written_event(duplicate("b", At("c", 1, "a"))))])
+    command = [*program, broker.bootstrap_servers, topic, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline()
+        asyncio.run(add_partition(broker, topic))
+        _, complaint = running.communicate()
+
+    assert running.returncode == 1
+    assert "the topic has another number of partitions now: start again" in complaint
 
 
 def follow_both_halves(

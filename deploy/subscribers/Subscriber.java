@@ -62,6 +62,7 @@ public final class Subscriber {
     settings.put("enable.auto.commit", "false");
     settings.put("isolation.level", "read_committed");
     settings.put("auto.offset.reset", "none"); // what retention took before it was read is an error, not skipped
+    settings.put("metadata.max.age.ms", "10000"); // so soon a partition that is added is noticed
     settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
     settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
     Subscriber subscriber = new Subscriber();
@@ -77,6 +78,9 @@ public final class Subscriber {
           subscriber.feed(record);
         }
         subscriber.printChanges();
+        if (consumer.partitionsFor(arguments[1]).size() != partitions.size()) {
+          throw new IllegalStateException("the topic has another number of partitions now: start again");
+        }
       }
     }
   }

@@ -13,12 +13,17 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from neardup_events import Subscription, decode
 
 
-def assign(consumer: Consumer, subscription: Subscription, topic: str) -> list[TopicPartition]:
-    """Assign all partitions, each from where the state file left off or from its beginning; return them."""
+def partitions_of(consumer: Consumer, topic: str) -> list[TopicPartition]:
+    """Return the partitions that the topic has now."""
     described = consumer.list_topics(topic, timeout=30).topics[topic]
     if described.error is not None:
         raise KafkaException(described.error)
-    partitions = [TopicPartition(topic, number) for number in described.partitions]
+    return [TopicPartition(topic, number) for number in described.partitions]
+
+
+def assign(consumer: Consumer, subscription: Subscription, topic: str) -> list[TopicPartition]:
+    """Assign all partitions, each from where the state file left off or from its beginning; return them."""
+    partitions = partitions_of(consumer, topic)
     for each in partitions:
         if subscription.offset(topic, each.partition) is None:
             beginning, _ = consumer.get_watermark_offsets(each, timeout=30)
@@ -62,6 +67,8 @@ def follow(servers: str, topic: str, state_file: str) -> None:
             for change in subscription.due():
                 print(change.page_id, change.after.duplicate_of or "-", flush=True)
                 subscription.done(change)
+            if len(partitions_of(consumer, topic)) != len(partitions):
+                sys.exit("the topic has another number of partitions now: start again")
         subscription.save()  # what `done` noted
 
 

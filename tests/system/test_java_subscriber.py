@@ -11,7 +11,7 @@ from neardup_stream.wire.events import to_message
 from tests.events import At, duplicate, merge, representative_changed
 from tests.servers.jars import fetch_jars
 from tests.servers.kafka import KafkaBroker
-from tests.subscriber_programs import follow, follow_both_halves
+from tests.subscriber_programs import expect_end_at_another_partition, follow, follow_both_halves
 from tests.subscriptions import written_event
 
 SOURCE = Path(__file__).parents[2] / "deploy" / "subscribers" / "Subscriber.java"
@@ -43,6 +43,12 @@ def test_the_java_example_reads_whatever_a_page_may_hold_in_meta(
     value = message.value.replace(b'"fingerprint":', b'"meta":%b,"fingerprint":' % meta.encode())
 
     follow(java(), kafka_broker, topic_prefix, [replace(message, value=value)])
+
+
+def test_the_java_example_ends_once_the_topic_has_another_partition(
+    kafka_broker: KafkaBroker, topic_prefix: str
+) -> None:
+    expect_end_at_another_partition(java(), [], kafka_broker, topic_prefix)
 
 
 def java() -> Sequence[str]:

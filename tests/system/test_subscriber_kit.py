@@ -23,6 +23,7 @@ from tests.servers.process import HEARING_SIGNALS
 from tests.subscriber_programs import (
     PARTITIONS,
     SEED,
+    expect_end_at_another_partition,
     expected,
     follow_both_halves,
     published,
@@ -120,7 +121,7 @@ def test_the_documented_subscriber_is_right_after_twenty_kills(
         while not later.items() <= again.items():
             running.read_line()
 
-    assert sum(bool(line.strip()) for line in PROGRAM.splitlines()) <= 32
+    assert sum(bool(line.strip()) for line in PROGRAM.splitlines()) <= 45
     assert len(right) > KILLS
     assert read > len(messages) // 2  # the last life did not read the topic from its beginning
 
@@ -162,6 +163,16 @@ def test_a_python_example_that_has_read_everything_is_behind_the_marker_of_the_t
 
     with Subscription(tmp_path / "state.sqlite") as state:
         assert state.offset(topic_prefix, 0) == 2  # a record and a marker
+
+
+@PROGRAMS
+def test_a_python_example_ends_once_the_topic_has_another_partition(
+    program: str, python: Path, kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path
+) -> None:
+    (tmp_path / "subscriber.py").write_text(program, encoding="utf-8")
+    command = [str(python), str(tmp_path / "subscriber.py")]
+
+    expect_end_at_another_partition(command, [str(tmp_path / "state.sqlite")], kafka_broker, topic_prefix)
 
 
 def test_the_confluent_kafka_example_prints_the_same(
