@@ -9,8 +9,8 @@ import sys
 from contextlib import closing
 from threading import Event
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from neardup_events import Subscription, decode
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from neardup_events import CloudEvent, NotAnEvent, Subscription, decode
 
 
 def partitions_of(consumer: Consumer, topic: str) -> list[TopicPartition]:
@@ -33,13 +33,20 @@ def assign(consumer: Consumer, subscription: Subscription, topic: str) -> list[T
     return partitions
 
 
+def event_of(message: Message) -> CloudEvent:
+    """Return the event of a message; end with its position if it is none."""
+    try:
+        return decode(message.value(), message.headers())
+    except NotAnEvent as error:
+        sys.exit(f"partition {message.partition()}, offset {message.offset()}: {error}")
+
+
 def take_in(consumer: Consumer, subscription: Subscription, partitions: list[TopicPartition]) -> None:
     """Feed the next events, and note how far all partitions are read."""
     for message in consumer.consume(1000, timeout=1):
         if message.error():
             raise KafkaException(message.error())
-        event = decode(message.value(), message.headers())
-        subscription.feed(event, message.topic(), message.partition(), message.offset())
+        subscription.feed(event_of(message), message.topic(), message.partition(), message.offset())
     for each in consumer.position(partitions):
         if each.offset >= 0:  # else nothing has come of it yet
             subscription.read_to(each.topic, each.partition, each.offset)

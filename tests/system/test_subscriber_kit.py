@@ -14,6 +14,7 @@ from random import Random
 import aiokafka
 import pytest
 
+from neardup_stream.message import Message
 from neardup_stream.subscriber import Subscription
 from neardup_stream.wire.events import to_message
 from release.kit import build_kit
@@ -121,7 +122,7 @@ def test_the_documented_subscriber_is_right_after_twenty_kills(
         while not later.items() <= again.items():
             running.read_line()
 
-    assert sum(bool(line.strip()) for line in PROGRAM.splitlines()) <= 45
+    assert sum(bool(line.strip()) for line in PROGRAM.splitlines()) <= 50
     assert len(right) > KILLS
     assert read > len(messages) // 2  # the last life did not read the topic from its beginning
 
@@ -163,6 +164,26 @@ def test_a_python_example_that_has_read_everything_is_behind_the_marker_of_the_t
 
     with Subscription(tmp_path / "state.sqlite") as state:
         assert state.offset(topic_prefix, 0) == 2  # a record and a marker
+
+
+@PROGRAMS
+def test_a_python_example_names_the_record_that_is_no_event_and_continues_once_it_is_skipped(
+    program: str, python: Path, kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path
+) -> None:
+    (tmp_path / "subscriber.py").write_text(program, encoding="utf-8")
+    kafka_broker.create_topic(topic_prefix)
+    send(kafka_broker, topic_prefix, [Message(key=None, value=b"no JSON"), to_message(written_event(LATER))])
+    state_file = str(tmp_path / "state.sqlite")
+    command = [str(python), str(tmp_path / "subscriber.py"), kafka_broker.bootstrap_servers, topic_prefix]
+
+    ended = subprocess.run([*command, state_file], capture_output=True, text=True, check=False)
+    with Subscription(state_file) as state:
+        state.skip(topic_prefix, 0, 0)
+        state.save()
+
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("partition 0, offset 0: the value is no JSON")
+    expect_silent_end([*command, state_file], signal.SIGINT)
 
 
 @PROGRAMS
