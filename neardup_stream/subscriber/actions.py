@@ -93,11 +93,16 @@ class Actions:
             self._subscription.save()
 
     def _delete_copies(self, now: float) -> None:
-        """Delete the copies whose time has come, or put them off while their representative is not held."""
+        """Delete the copies whose time has come, or put them off while their representative is not held.
+
+        Those whose cluster has had no representative for so long are fetched if they are deleted already.
+        """
         fold, missing = self._subscription.fold, set[str]()
         for page_id in self._subscription.deletions(now):
             kept = fold.status(page_id).duplicate_of
-            if kept is None:  # the next representative is to come
+            if kept is None:  # no other page of the cluster may be left: expiry publishes no event
+                self._fetch_if_missing(page_id)
+                self._subscription.delete_never(page_id)
                 continue
             if kept not in missing and self._pages.has(kept):
                 self._pages.delete(page_id, fold.version_of(page_id))
@@ -128,14 +133,23 @@ class Actions:
         elif after.duplicate_of is not None:
             self._pages.mark_canonical(page_id, after.duplicate_of)
             self._redirect(change)
-            self._subscription.delete_later(page_id, self._clock() + self._delete_after_seconds)
+            self._delete_later(page_id)
         else:
-            if after.is_needed or after.cluster_id is None:  # else the next representative is to come
-                self._subscription.delete_never(page_id)
             self._pages.mark_canonical(page_id, None)
             self._redirect(change)
-            if after.is_needed and not self._pages.has(page_id):
-                self._pages.fetch(page_id, self._url_of(page_id))
+            if after.is_needed:
+                self._fetch_if_missing(page_id)
+            if after.is_needed or after.cluster_id is None:
+                self._subscription.delete_never(page_id)
+            else:  # the next representative is to come
+                self._delete_later(page_id)
+
+    def _delete_later(self, page_id: str) -> None:
+        self._subscription.delete_later(page_id, self._clock() + self._delete_after_seconds)
+
+    def _fetch_if_missing(self, page_id: str) -> None:
+        if not self._pages.has(page_id):
+            self._pages.fetch(page_id, self._url_of(page_id))
 
     def _redirect(self, change: Change) -> None:
         """Redirect a page to the one that is kept for it; else serve the page itself."""

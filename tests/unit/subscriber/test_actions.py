@@ -285,6 +285,21 @@ def test_pages_of_a_cluster_without_a_known_representative_are_not_deleted(subsc
     assert len(kinds(subscriber.wait(), "delete")) == len(COPIES) - 1
 
 
+def test_deleted_pages_of_a_cluster_that_is_given_no_representative_are_fetched_again(
+    subscriber: Subscriber,
+) -> None:
+    """They have expired: no event says so, and none follows until they are crawled."""
+    deleted(subscriber)
+    subscriber.pages.held.add("copy 1")
+
+    waiting = subscriber.take([unique("first", "first.2", 2)])
+    later = subscriber.wait()
+
+    assert kinds(waiting, "fetch") == []
+    assert sorted(later) == [("fetch", each, each) for each in COPIES if each != "copy 1"]
+    assert subscriber.wait() == []
+
+
 def test_a_deleted_page_whose_new_text_is_too_short_is_fetched_again_once(subscriber: Subscriber) -> None:
     deleted(subscriber)
 
