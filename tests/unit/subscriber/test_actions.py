@@ -1,130 +1,11 @@
 """What a subscriber's pages are asked to do, event by event."""
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-
 import pytest
-from msgspec import UNSET
-from msgspec.structs import replace
 
-from neardup_stream.events import DuplicateFound, EventData, UniqueFound
-from neardup_stream.subscriber import Actions, Subscription
-from tests.events import At, duplicate, gone, representative_changed, undecided, unique
+from neardup_stream.events import EventData
+from tests.events import duplicate, gone, representative_changed, undecided, unique
 from tests.subscriptions import read_event
-
-COPIES = tuple(f"copy {number}" for number in range(9))
-FIRST = At("x", 1, "first")
-NEXT = At("x", 2, COPIES[0])
-LONG = 100.0
-Act = tuple[str, ...]
-
-
-class DiskFullError(Exception):
-    """A method fails."""
-
-
-class Pages:
-    """Pages that are there or not, and what was asked."""
-
-    def __init__(self) -> None:
-        self.held = {"first", *COPIES}
-        self.asked: list[Act] = []
-        self.looked_for: list[str] = []
-        self.failing: Act | None = None
-        self.failing_after: Act | None = None
-
-    def has(self, page_id: str) -> bool:
-        self.looked_for.append(page_id)
-        return page_id in self.held
-
-    def mark_canonical(self, page_id: str, canonical_id: str | None) -> None:
-        self._note("mark", page_id, canonical_id or "")
-
-    def redirect(self, url: str, canonical_url: str | None) -> None:
-        self._note("redirect", url, canonical_url or "")
-
-    def delete(self, page_id: str, version: int) -> None:
-        self._note("delete", page_id, str(version))
-        self.held.remove(page_id)
-
-    def forget(self, page_id: str, version: int) -> None:
-        self._note("forget", page_id, str(version))
-        self.held.discard(page_id)
-
-    def fetch(self, page_id: str, url: str) -> None:
-        self._note("fetch", page_id, url)
-        self.held.add(page_id)
-
-    def _note(self, *act: str) -> None:
-        if act == self.failing:
-            raise DiskFullError
-        self.asked.append(act)
-        if act == self.failing_after:
-            raise DiskFullError
-
-
-class Subscriber:
-    """A subscription that acts on pages."""
-
-    def __init__(self, path: Path) -> None:
-        self.pages = Pages()
-        self.now = 0.0
-        self._path = path
-        self._count = 0
-        self._start()
-
-    def take(self, events: Iterable[EventData]) -> list[Act]:
-        """Return what the pages are asked after these events, without waiting."""
-        self.pages.asked.clear()
-        for event in events:
-            read = read_event(event, event_id=str(self._count))
-            self.subscription.feed(read, "events", 0, self._count)
-            self._count += 1
-        self.act(self._count)
-        return list(self.pages.asked)
-
-    def act(self, end: int) -> None:
-        """Act while the topic ends at this offset."""
-        self.actions.act({("events", 0): end})
-
-    def wait(self) -> list[Act]:
-        """Return what the pages are asked once all that may be deleted is due."""
-        self.now += LONG
-        return self.take(()) + self.take(())
-
-    def start_again(self) -> None:
-        """End without saving, and open the file again."""
-        self.subscription.close()
-        self._start()
-
-    def _start(self) -> None:
-        self.subscription = Subscription(self._path)
-        self.actions = Actions(self.subscription, self.pages, LONG, clock=lambda: self.now)
-
-
-@pytest.fixture
-def subscriber(tmp_path: Path) -> Iterator[Subscriber]:
-    made = Subscriber(tmp_path / "state.sqlite")
-    yield made
-    made.subscription.close()
-
-
-def kinds(asked: Iterable[Act], kind: str) -> list[Act]:
-    return [act for act in asked if act[0] == kind]
-
-
-def redirected(page_id: str, url: str) -> DuplicateFound:
-    """Return the event that a page is a duplicate of one with this URL."""
-    event = duplicate(page_id, FIRST)
-    assert event.cluster is not UNSET
-    representative = replace(event.cluster.representative, url=url)
-    return replace(event, cluster=replace(event.cluster, representative=representative))
-
-
-def deleted(subscriber: Subscriber) -> None:
-    """All copies of the first page are deleted."""
-    subscriber.take(duplicate(each, FIRST, version=3) for each in COPIES)
-    assert sorted(kinds(subscriber.wait(), "delete")) == [("delete", each, "3") for each in COPIES]
+from tests.unit.subscriber.acting import COPIES, FIRST, LONG, NEXT, DiskFullError, Subscriber, deleted, kinds
 
 
 def test_a_copy_is_deleted_with_the_version_that_is_a_duplicate(subscriber: Subscriber) -> None:
@@ -194,19 +75,6 @@ def test_a_version_that_comes_while_the_former_one_is_acted_upon_is_due_after_it
     subscription.save()
 
     assert [each.page_id for each in subscription.due()] == ["copy 1"]
-
-
-def test_a_duplicate_with_another_address_is_redirected_from_there(subscriber: Subscriber) -> None:
-    first = redirected("copy 1", "https://a.example/first")
-    subscriber.take([at_url(first, "https://a.example/old")])
-
-    moved = replace(first, page=replace(first.page, version=2, url="https://a.example/new"))
-    asked = kinds(subscriber.take([moved]), "redirect")
-
-    assert asked == [
-        ("redirect", "https://a.example/old", ""),
-        ("redirect", "https://a.example/new", "https://a.example/first"),
-    ]
 
 
 def test_a_later_version_of_a_page_that_stays_is_not_acted_upon(subscriber: Subscriber) -> None:
@@ -372,64 +240,3 @@ def test_while_the_representative_is_not_held_it_is_asked_for_once_in_a_while_an
 
     subscriber.pages.held.add("first")
     assert sorted(kinds(subscriber.wait(), "delete")) == [("delete", each, "3") for each in COPIES]
-
-
-@pytest.mark.parametrize(
-    ("url", "target"),
-    [
-        ("https://a.example/1", "https://a.example/1"),
-        ("HTTP://a.example/1", "HTTP://a.example/1"),
-        ("javascript:alert(1)", ""),
-        (" javascript:alert(1)", ""),
-        ("data:text/html,1", ""),
-        ("//a.example/1", ""),
-    ],
-)
-def test_no_page_is_redirected_to_what_is_no_web_address(
-    subscriber: Subscriber, url: str, target: str
-) -> None:
-    asked = subscriber.take([redirected("copy 1", url)])
-
-    assert {("mark", "copy 1", "first"), ("redirect", "copy 1", target)} <= set(asked)
-
-
-def at_url(event: DuplicateFound | UniqueFound, url: str) -> DuplicateFound | UniqueFound:
-    return replace(event, page=replace(event.page, url=url))
-
-
-@pytest.mark.parametrize("is_restarted", [False, True])
-def test_the_address_that_was_redirected_is_released_though_the_page_has_another_one_now(
-    subscriber: Subscriber, *, is_restarted: bool
-) -> None:
-    subscriber.take([at_url(redirected("copy 1", "https://a.example/first"), "https://a.example/old")])
-    if is_restarted:
-        subscriber.start_again()
-
-    asked = subscriber.take([at_url(unique("copy 1", "copy 1.2", 2), "https://a.example/new")])
-    later = subscriber.take([at_url(unique("copy 1", "copy 1.3", 3), "https://a.example/newer")])
-
-    assert ("redirect", "https://a.example/old", "") in asked
-    assert ("redirect", "https://a.example/old", "") not in later
-
-
-def test_an_address_is_released_though_the_process_died_when_it_was_redirected(
-    subscriber: Subscriber,
-) -> None:
-    target = "https://a.example/first"
-    subscriber.pages.failing_after = ("redirect", "https://a.example/old", target)
-    with pytest.raises(DiskFullError):
-        subscriber.take([at_url(redirected("copy 1", target), "https://a.example/old")])
-    subscriber.start_again()
-
-    asked = subscriber.take([at_url(unique("copy 1", "copy 1.2", 2), "https://a.example/new")])
-
-    assert ("redirect", "https://a.example/old", "") in asked
-
-
-def test_no_address_is_redirected_to_itself(subscriber: Subscriber) -> None:
-    address = "https://a.example/first"
-
-    asked = subscriber.take([at_url(redirected("copy 1", address), address)])
-
-    assert ("redirect", address, "") in asked
-    assert ("redirect", address, address) not in asked
