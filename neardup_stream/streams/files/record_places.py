@@ -2,8 +2,7 @@
 
 import os
 from bisect import bisect_left
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from neardup_stream.streams.files.gzip_members import decompress_members
 from neardup_stream.streams.files.warc_framing import is_record_end
@@ -11,20 +10,21 @@ from neardup_stream.streams.files.warc_framing import is_record_end
 __all__ = ["FilePlaces", "Members", "UnknownPlaces"]
 
 _LOOK_BYTES = 1 << 12
-_KNOWN_MEMBERS = 1 << 16
-"""The latest members whose beginnings are remembered."""
 
 
 class UnknownPlaces:
     """Those of a pipe, and of an archive that is compressed as a whole."""
 
+    def begin(self, place: int) -> None:
+        """Note nothing."""
+
     def ends_at(self, place: int) -> bool | None:  # noqa: ARG002 - of those that know
         """Return None."""
         return None
 
-    def begins_at(self, place: int) -> bool:  # noqa: ARG002 - the same
-        """Return that none is known."""
-        return False
+    def may_divide(self, places: Iterable[int]) -> bool:  # noqa: ARG002 - the same
+        """Return True."""
+        return True
 
 
 class FilePlaces(UnknownPlaces):
@@ -46,31 +46,40 @@ class FilePlaces(UnknownPlaces):
 
 
 class Members(UnknownPlaces):
-    """Decompresses archives with a gzip member for each record: records begin where members do."""
+    """Decompresses archives that may have a gzip member for each record: then records begin where members do.
+
+    That an archive is one of these shows the record before, if it was a whole member.
+    """
 
     def __init__(self) -> None:
         self._place = 0
-        self._starts: deque[int] = deque(maxlen=_KNOWN_MEMBERS)
+        self._starts: list[int] = []  # of members behind the beginning of the record
+        self._is_at_start = self._is_one_each = False
 
     def decompressed(self, read: Callable[[int], bytes]) -> Iterator[bytes]:
         """Yield the content of an archive, which follows that of the one before; see `decompress_members`."""
-        for piece in decompress_members(read, _begins_record, self._begin):
+        for piece in decompress_members(read, _begins_record, self._begin_member):
             self._place += len(piece)
             yield piece
 
     def stored(self, read: Callable[[], bytes]) -> Iterator[bytes]:
         """Yield the content of an archive that is not compressed, and has no members."""
-        self._begin()
         while piece := read():
             self._place += len(piece)
             yield piece
 
-    def begins_at(self, place: int) -> bool:
-        """Return whether a member begins there, of those that were decompressed lately."""
-        at = bisect_left(self._starts, place)
-        return at < len(self._starts) and self._starts[at] == place
+    def begin(self, place: int) -> None:
+        """Note a record."""
+        was_at_start, at = self._is_at_start, bisect_left(self._starts, place)
+        self._is_at_start = self._starts[at : at + 1] == [place]
+        self._is_one_each = was_at_start and self._is_at_start
+        del self._starts[: at + self._is_at_start]
 
-    def _begin(self) -> None:
+    def may_divide(self, places: Iterable[int]) -> bool:
+        """Return whether a member begins at one of them, or records need not begin with members."""
+        return not self._is_one_each or not set(self._starts).isdisjoint(places)
+
+    def _begin_member(self) -> None:
         self._starts.append(self._place)
 
 

@@ -7,7 +7,7 @@ where its length can be shown to be right.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,12 +27,16 @@ __all__ = ["FramedRecord", "Places", "frame_records", "is_record_end", "parse_he
 class Places(Protocol):
     """What is known of an archive beside its decompressed bytes, by whose number places are named."""
 
+    def begin(self, place: int) -> None:
+        """Note that a record begins there, behind those before it."""
+        ...
+
     def ends_at(self, place: int) -> bool | None:
         """Return whether a record may end there; None if that is not known."""
         ...
 
-    def begins_at(self, place: int) -> bool:
-        """Return whether a record is known to begin there."""
+    def may_divide(self, places: Iterable[int]) -> bool:
+        """Return whether the record that has begun may end before another one at one of these places."""
         ...
 
 
@@ -98,14 +102,14 @@ def frame_records(
 
 
 def is_record_end(rest: bytes) -> bool:
-    """Return whether a record may end in front of these bytes: another one follows, or nothing."""
+    """Return whether a record may end in front of these bytes: an empty line, another record, or nothing."""
     behind = rest.lstrip(b"\r\n")
-    return not behind or VERSION.match(behind) is not None
+    return not behind or bool(_RECORD_END.match(rest) or VERSION.match(behind))
 
 
 def _next_record(archive: "_Archive", sought_bytes: int, kept_bytes: int) -> FramedRecord | None:
     """Return the record that begins here; None if the archive is cut off inside it."""
-    start = archive.position
+    archive.begin_record()
     head = archive.take_head()
     if head is None:
         is_long = archive.has(_MAX_HEAD_BYTES)
@@ -121,7 +125,7 @@ def _next_record(archive: "_Archive", sought_bytes: int, kept_bytes: int) -> Fra
         return FramedRecord(
             headers, b"", "the header of the record is cut off, or states no length or several"
         )
-    block = archive.take(start, length_bytes, sought_bytes, kept_bytes)
+    block = archive.take(length_bytes, sought_bytes, kept_bytes)
     if not block.is_cut and archive.skip_record_end():
         return FramedRecord(headers, block.first(kept_bytes), head=head)
     if block.is_cut and not block.holds_version():
@@ -190,6 +194,10 @@ class _Archive:
         self._endless_head_bytes = 0
         self.damage: list[str] = []
 
+    def begin_record(self) -> None:
+        """Note that a record begins here."""
+        self._places.begin(self.position)
+
     @property
     def position(self) -> int:
         """Return the number of bytes taken so far."""
@@ -247,16 +255,12 @@ class _Archive:
         self._at = end.end()
         return head if end[0].count(b"\n") > 1 else b""
 
-    def take(self, start: int, size_bytes: int, sought_bytes: int, kept_bytes: int) -> Block:
-        """Return the next bytes, those of the record that began at `start`.
-
-        They are fewer at the end, or if they are shown to hold the records behind this one.
-        """
-        is_exhausted = self._searched_bytes > _SEARCHED_BYTES
+    def take(self, size_bytes: int, sought_bytes: int, kept_bytes: int) -> Block:
+        """Return the next bytes; fewer at the end, or if they seem to hold the records behind this one."""
+        start, end = self.position, self.position + size_bytes
+        is_exhausted = self._searched_bytes > _SEARCHED_BYTES and not self._places.ends_at(end)
         block = Block(sought_bytes, kept_bytes, ends_at_version=is_exhausted)
         block.buffer, block.start = self._data, self._at
-        block_start = self.position
-        end = block_start + size_bytes
         while size_bytes and not block.is_cut:
             if self._at == len(self._data):
                 self._data, self._at = b"", 0
@@ -265,19 +269,18 @@ class _Archive:
                     break
             piece = self._data[self._at : self._at + min(size_bytes, _PIECE_BYTES)]
             if block.add(piece) and not is_exhausted:
-                records = [block_start + found for found in block.records()]
-                block.is_cut = self._are_others(records, start, end)
+                block.is_cut = self._holds_others(block, start, end)
             self._at += len(piece)
             size_bytes -= len(piece)
         return block
 
-    def _are_others(self, records: Sequence[int], start: int, end: int) -> bool:
+    def _holds_others(self, block: Block, start: int, end: int) -> bool:
         """Return whether records in a long block are none of its content, because its length is wrong."""
-        if not records:
+        if next(block.records(), None) is None:
             return False
         if (is_end := self._places.ends_at(end)) is not None:
             return not is_end
-        return not self._places.begins_at(start) or any(map(self._places.begins_at, records))
+        return self._places.may_divide(start + found for found in block.records())
 
     def put_back(self, block: Block) -> None:
         """Put a block back, to be searched; after a line end, because its first line may be a version."""
