@@ -173,7 +173,8 @@ class Deciding:
                 f"the decision of {self._place_name(position)} is not kept any more"
                 " (api.decision_kept_seconds); GET /v1/pages says where a page is now",
             )
-        if not await self._published.has(params.partition, params.offset):
+        call.release()  # of brokers one waits without keeping others waiting
+        if not await self._published.may_have(params.partition, params.offset):
             raise Refused(HTTPStatus.NOT_FOUND, f"there is no record at {self._place_name(position)}")
         return self._pending(position, "pending")
 

@@ -2,9 +2,18 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from time import monotonic
+from typing import Final
+
+from neardup_stream.errors import StreamUnavailable
 
 __all__ = ["Published"]
+
+_PAUSE_SECONDS: Final = 1.0
+"""Between two readings, each of which opens connections of its own."""
+
+_ANSWER_SECONDS: Final = 5.0
 
 
 class Published:
@@ -20,17 +29,23 @@ class Published:
         self._read_at = 0.0
         self._reading = asyncio.Lock()
 
-    async def has(self, partition: int, offset: int) -> bool:
-        """Return whether there is this partition, and it has this record, or had it when it was asked for.
+    async def may_have(self, partition: int, offset: int) -> bool:
+        """Return False if there was no such partition or record when it was asked for.
 
         Requests at the same time share a reading that began after all of them: a record that another process
-        has just published is found.
+        has just published is found. Where no broker answers within five seconds, there may be any record.
         """
         if offset < self._ends.get(partition, 0):
             return True
         asked_at = monotonic()
-        async with self._reading:
-            if self._read_at < asked_at:
-                read_at = monotonic()
-                self._ends, self._read_at = await self._read_ends(), read_at
-        return offset < self._ends.get(partition, 0)
+        with suppress(StreamUnavailable, TimeoutError):
+            async with asyncio.timeout(_ANSWER_SECONDS), self._reading:
+                if self._read_at < asked_at:
+                    await self._read()
+            return offset < self._ends.get(partition, 0)
+        return True
+
+    async def _read(self) -> None:
+        await asyncio.sleep(self._read_at + _PAUSE_SECONDS - monotonic())
+        read_at = monotonic()
+        self._ends, self._read_at = await self._read_ends(), read_at
