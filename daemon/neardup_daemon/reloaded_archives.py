@@ -111,9 +111,13 @@ class ReloadedArchives:
             return [held.archive for held in self._held]
 
     def _looked_at(self, path: Path, held: _Held, *, is_due: bool) -> _Held:
-        if held.renewal is not None:
-            return held.renewal.result() if held.renewal.done() else held
-        if not is_due or (files := _files(path)) == held.refused:
+        if held.renewal is not None and held.renewal.done():
+            held, is_due = held.renewal.result(), True  # what is forgotten may have changed meanwhile
+        if not is_due:
+            return held
+        files = _files(path)
+        held = _with_forgets(path, held, files)
+        if held.renewal is not None or files == held.refused:
             return held
         if files == held.files:
             return held._replace(refused=None)
@@ -122,9 +126,10 @@ class ReloadedArchives:
         return held._replace(renewal=_begun(partial(self._renewed, path, held, files)))
 
     def _renewed(self, path: Path, held: _Held, files: _Files) -> _Held:
+        """Return what takes the place of an archive: the former one where the new one is refused."""
         try:
             renewed = self._reopened(path, held, files)
-        except (ConfigError, CorruptData) as error:
+        except (ConfigError, CorruptData, OSError, MemoryError) as error:
             log_event(
                 _logger, "archive_reload_failed", level=logging.WARNING, path=str(path), error=str(error)
             )
@@ -171,6 +176,18 @@ class ReloadedArchives:
                 f"{path} is archive {now} now, and archive.on_match is skip: stop all daemons, raise"
                 f" verdict.policy by one, and start them again; archive {before} is asked until then"
             )
+
+
+def _with_forgets(path: Path, held: _Held, files: _Files) -> _Held:
+    """Return an archive with what is forgotten of it, though another file, or none, stands under its name."""
+    if files.archive == held.files.archive or files.forgets in (None, held.files.forgets):
+        return held
+    try:
+        gone = read_gone(path, held.archive.index.header)
+    except (ConfigError, CorruptData):  # forgets of the other file
+        return held
+    known = held.files._replace(forgets=files.forgets)
+    return held._replace(archive=replace(held.archive, gone=gone), files=known)
 
 
 def _begun(renew: Callable[[], _Held]) -> Future[_Held]:

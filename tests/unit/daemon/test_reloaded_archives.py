@@ -137,6 +137,19 @@ def test_a_bad_replacement_is_logged_and_the_former_archive_asked_on(
     assert page_counts(archives) == [2]
 
 
+def test_what_is_forgotten_counts_though_a_damaged_file_stands_in_the_place_of_the_archive(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    archives = reloading(path)
+    header = open_archive(path, SETTINGS).index.header
+    damage(path)
+    wait_for_refusal(archives, caplog)
+
+    write_gone(path, header, [0])
+
+    wait_until(lambda: archives.current()[0].gone.tolist() == [True, False], RELOAD_SECONDS)
+
+
 class Refusals(NoMeters):
     """Notes how many archives are not the file under their name."""
 
@@ -192,6 +205,7 @@ def test_three_readers_beside_replacements_and_forgets_get_the_answer_of_one_sta
         is_over.set()
         answers = set().union(*(reader.result() for reader in readers))
 
+    assert len(answers) > 1
     assert answers <= {("1", "2"), ("1", "4", "7"), ("4", "7"), ("3", "6"), ("6",), ("2", "1")}
 
 
