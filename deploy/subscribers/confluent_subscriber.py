@@ -33,6 +33,14 @@ def assign(consumer: Consumer, subscription: Subscription, topic: str) -> list[T
     return partitions
 
 
+def has_grown(consumer: Consumer, topic: str, count: int) -> bool:
+    """Return whether the topic has another number of partitions now; not while no broker says so."""
+    try:
+        return len(partitions_of(consumer, topic)) != count
+    except KafkaException:
+        return False
+
+
 def event_of(message: Message) -> CloudEvent:
     """Return the event of a message; end with its position if it is none."""
     try:
@@ -74,7 +82,7 @@ def follow(servers: str, topic: str, state_file: str) -> None:
             for change in subscription.due():
                 print(change.page_id, change.after.duplicate_of or "-", flush=True)
                 subscription.done(change)
-            if len(partitions_of(consumer, topic)) != len(partitions):
+            if has_grown(consumer, topic, len(partitions)):
                 sys.exit("the topic has another number of partitions now: start again")
         subscription.save()  # what `done` noted
 

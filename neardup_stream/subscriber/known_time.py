@@ -31,6 +31,8 @@ class KnownTime:
         Args:
             ends: end offset of every partition, asked for since the last call.
         """
+        if self._goal is not None and _has_shrunk(self._goal[1], ends):
+            self._goal = None
         if self._goal is None and self._called is not None and ends:
             self._goal = self._called, dict(ends)
         self._called = self._clock()
@@ -39,3 +41,8 @@ class KnownTime:
         time, _ = self._goal
         self._goal = None
         return time
+
+
+def _has_shrunk(goal: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int]) -> bool:
+    """Return whether a partition has lost records that it was to be read to."""
+    return any(ends.get(partition, end) < end for partition, end in goal.items())

@@ -135,6 +135,13 @@ def test_a_copy_is_deleted_in_the_end_though_the_topic_is_ahead_at_every_call(su
     assert "copy 1" not in subscriber.pages.held
 
 
+def test_a_copy_is_deleted_though_the_topic_lost_records_that_were_waited_for(subscriber: Subscriber) -> None:
+    subscriber.take([duplicate("copy 1", FIRST)])
+    subscriber.act(end=9)
+
+    assert kinds(subscriber.wait() + subscriber.take(()), "delete") == [("delete", "copy 1", "1")]
+
+
 def test_without_any_end_no_copy_is_deleted(subscriber: Subscriber) -> None:
     subscriber.take([duplicate("copy 1", FIRST)])
     subscriber.now += LONG
