@@ -41,4 +41,4 @@ def held_signals() -> Iterator[None]:
 
 def _may_raise(handler: object) -> bool:
     """Return whether it is a function, but not that of an event loop, which hears of signals by itself."""
-    return callable(handler) and not getattr(handler, "__module__", "").startswith("asyncio.")
+    return callable(handler) and not str(getattr(handler, "__module__", "")).startswith("asyncio.")

@@ -70,9 +70,9 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: O
         StoreUnavailable: Redis cannot be reached.
         CorruptData: what is stored is not ours.
     """
+    await require_agreement(settings, len(await _committed(settings)))
     await _wait_until_finished(settings, wait_seconds)
     committed = await _committed(settings)
-    await require_agreement(settings, len(committed))
     async with open_stored_index(settings, None, is_walked=True) as stores, _open_topics(settings) as topics:
         topics_history = History(
             inputs=await _inputs(topics.pages, settings, on_part),
