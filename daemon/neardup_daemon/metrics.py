@@ -128,9 +128,7 @@ class Metrics:
         self._archive_cap_hits = counter(
             "archive_cap_hits", "Keys that more frozen pages have than are compared."
         )
-        self._refused_archives = gauge(
-            "refused_archives", "Archives that are asked in the place of a refused file."
-        )
+        self._refused_archives = gauge("refused_archives", "Archives asked in the place of a refused file.")
         self._truncated = counter("truncated_dead_letters", "Dead letters that were cut to fit.")
 
     def _make_waits(self) -> None:
