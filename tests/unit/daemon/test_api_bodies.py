@@ -1,26 +1,15 @@
 """Bodies of requests to the query API: slow ones keep no other request waiting, and take bounded memory."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from http import HTTPStatus
 
-import msgspec
-from neardup_daemon.query_api.asking import NoParams
-from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
-from neardup_daemon.query_api.metrics import ApiMetrics
-from neardup_daemon.query_api.server import serve_api
 from neardup_daemon.settings.query_api import Api
-from neardup_daemon.telemetry.metric_registry import MetricRegistry
+
+from tests.unit.daemon.size_api import size_api
 
 BODY = b'{"size": 12}'
 LIMITS = Api(port=0, max_body_bytes=len(BODY), max_concurrent_requests=2, max_queued_requests=0)
-
-
-class Size(msgspec.Struct, frozen=True):
-    """A body."""
-
-    size: int
 
 
 class Client:
@@ -54,17 +43,7 @@ class Client:
 @asynccontextmanager
 async def clients(count: int) -> AsyncIterator[list[Client]]:
     """Yield clients that asked a server, each of whose bodies is still to be sent."""
-
-    async def read(call: Call) -> Reply:
-        return Reply(Size(len(call.body)))
-
-    answers: Mapping[HTTPStatus, type[msgspec.Struct]] = {HTTPStatus.OK: Size}
-    endpoint = Endpoint("POST", "/read", "page", "Reads.", NoParams, Size, answers, (), read)
-    registry = MetricRegistry()
-    async with (
-        asyncio.timeout(60),
-        serve_api(LIMITS, [endpoint], ApiMetrics(registry), registry.prometheus) as port,
-    ):
+    async with size_api(LIMITS) as port:
         connected = [Client(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(count)]
         for each in connected:
             await each.ask()

@@ -6,41 +6,20 @@ import json
 import logging
 import zlib
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from http import HTTPStatus
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-import msgspec
 import pytest
 from neardup_daemon.health import Condition, serve_health
-from neardup_daemon.query_api.asking import NoParams
-from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
-from neardup_daemon.query_api.metrics import ApiMetrics
-from neardup_daemon.query_api.server import serve_api
 from neardup_daemon.settings.query_api import Api
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
+
+from tests.unit.daemon.size_api import size_api
 
 PAGE = b'{"size": 5}'
 
 
-class Size(msgspec.Struct, frozen=True):
-    """A body."""
-
-    size: int
-
-
-@asynccontextmanager
-async def api_port() -> AsyncIterator[int]:
-    async def read(call: Call) -> Reply:
-        return Reply(Size(len(call.body)))
-
-    answers: Mapping[HTTPStatus, type[msgspec.Struct]] = {HTTPStatus.OK: Size}
-    endpoint = Endpoint("POST", "/read", "page", "Reads.", NoParams, Size, answers, (), read)
-    registry = MetricRegistry()
-    async with (
-        asyncio.timeout(60),
-        serve_api(Api(port=0), [endpoint], ApiMetrics(registry), registry.prometheus) as port,
-    ):
-        yield port
+def api_port() -> AbstractAsyncContextManager[int]:
+    return size_api(Api(port=0))
 
 
 @asynccontextmanager

@@ -1,0 +1,39 @@
+"""A query API with one operation, which answers how long a body is."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+import msgspec
+from neardup_daemon.query_api.asking import NoParams
+from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
+from neardup_daemon.query_api.metrics import ApiMetrics
+from neardup_daemon.query_api.server import serve_api
+from neardup_daemon.settings.query_api import Api
+from neardup_daemon.telemetry.metric_registry import MetricRegistry
+
+__all__ = ["size_api"]
+
+
+class Size(msgspec.Struct, frozen=True):
+    """Of a body."""
+
+    size: int
+
+
+@asynccontextmanager
+async def size_api(api: Api) -> AsyncIterator[int]:
+    """Serve `POST /read` for a minute at most; yield the port."""
+
+    async def read(call: Call) -> Reply:
+        return Reply(Size(len(call.body)))
+
+    answers: Mapping[HTTPStatus, type[msgspec.Struct]] = {HTTPStatus.OK: Size}
+    endpoint = Endpoint("POST", "/read", "page", "Reads.", NoParams, Size, answers, (), read)
+    registry = MetricRegistry()
+    async with (
+        asyncio.timeout(60),
+        serve_api(api, [endpoint], ApiMetrics(registry), registry.prometheus) as port,
+    ):
+        yield port
