@@ -99,7 +99,7 @@ class ArrayRecords:
         self._inputs = _Numbered[Partition]()
         self._scopes = _Numbered[str]()
         self._columns = _empty_columns(sketch_bytes, band_count)
-        self._by_slot = _rows_by_slot(np.empty(0, np.uint64), slot_bits)
+        self._by_slot: _RowsBySlot | None = None
         self._has_dropped = False
 
     @property
@@ -215,9 +215,9 @@ class ArrayRecords:
     async def walk(self, slot: int, slot_limit: int) -> WalkedRecords:
         """See the contract: one slot at a time."""
         walked = await self._changed.walk(slot, slot_limit)
-        if self._by_slot.row_count != self._count:
+        if self._by_slot is None or self._by_slot.order.size != self._count:
             self._by_slot = _rows_by_slot(self._columns.handles[: self._count], self._slot_bits)
-        order, starts = self._by_slot.order, self._by_slot.starts
+        order, starts = self._by_slot
         rows = order[starts[slot] : starts[slot + 1]].tolist()
         handles = self._columns.handles[rows].tolist()
         for handle, row in zip(handles, rows, strict=True):
@@ -256,9 +256,8 @@ def _empty_columns(sketch_bytes: int, band_count: int) -> StoredColumns:
 
 
 class _RowsBySlot(NamedTuple):
-    """The first `row_count` rows in the order of their slots: those of a slot begin at `starts` of it."""
+    """All rows in the order of their slots: those of a slot begin at `starts` of it."""
 
-    row_count: int
     order: NDArray[np.intp]
     starts: NDArray[np.intp]
 
@@ -267,7 +266,7 @@ def _rows_by_slot(handles: NDArray[np.uint64], slot_bits: int) -> _RowsBySlot:
     order = np.argsort(handles)
     slots = handles[order] >> np.uint64(64 - slot_bits) if slot_bits else np.zeros(order.size, np.uint64)
     starts = np.searchsorted(slots, np.arange((1 << slot_bits) + 1, dtype=np.uint64))
-    return _RowsBySlot(handles.size, order, starts)
+    return _RowsBySlot(order, starts)
 
 
 class _Numbered(Generic[_N]):
