@@ -37,38 +37,35 @@ class Block:
     """
 
     def __init__(self, sought_bytes: int, kept_bytes: int, *, ends_at_version: bool) -> None:
-        self._pieces: list[bytes] = []
-        self._sought_pieces = 0
-        self._room_bytes = max(sought_bytes, kept_bytes)
+        self._sought: list[bytes] = []
+        self._rest: list[bytes] = []
         self._sought_room_bytes = sought_bytes
+        self._rest_room_bytes = kept_bytes - sought_bytes
         self._ends_at_version = ends_at_version
         self.is_cut = False
         self.buffer = b""
         self.start = 0
-        self.sought_bytes = 0
 
     def add(self, piece: bytes) -> bool:
         """Keep a piece while there is room; return whether it is the last one that is searched."""
-        if self._room_bytes <= 0:
-            return False
-        self._pieces.append(piece)
-        self._room_bytes -= len(piece)
         if self._sought_room_bytes <= 0:
+            if self._rest_room_bytes > 0:
+                self._rest.append(piece)
+                self._rest_room_bytes -= len(piece)
             return False
-        self._sought_pieces += 1
+        self._sought.append(piece)
         self._sought_room_bytes -= len(piece)
-        self.sought_bytes += len(piece)
         if self._ends_at_version:
             self.is_cut = next_version(piece) is not None
         return self._sought_room_bytes <= 0
 
     def first(self, size_bytes: int) -> bytes:
         """Return its beginning."""
-        return b"".join(self._pieces)[:size_bytes]
+        return b"".join(self._sought + self._rest)[:size_bytes]
 
     def sought(self) -> bytes:
         """Return what is searched."""
-        return b"".join(self._pieces[: self._sought_pieces])
+        return b"".join(self._sought)
 
     def records(self) -> Iterator[int]:
         """Yield where records begin in it."""

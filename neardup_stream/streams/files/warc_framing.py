@@ -9,6 +9,7 @@ where its length can be shown to be right.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 
 from neardup_stream.cut_short import check_cut
@@ -276,19 +277,22 @@ class _Archive:
 
     def _holds_others(self, block: Block, start: int, end: int) -> bool:
         """Return whether records in a long block are none of its content, because its length is wrong."""
-        if next(block.records(), None) is None:
+        records = block.records()
+        first = next(records, None)
+        if first is None:
             return False
         if (is_end := self._places.ends_at(end)) is not None:
             return not is_end
-        return self._places.may_divide(start + found for found in block.records())
+        return self._places.may_divide(start + found for found in chain([first], records))
 
     def put_back(self, block: Block) -> None:
         """Put a block back, to be searched; after a line end, because its first line may be a version."""
-        self._searched_bytes += block.sought_bytes
+        sought = block.sought()
+        self._searched_bytes += len(sought)
         if block.buffer is self._data:
             self._at = block.start
         else:
-            self._data, self._at = b"\n" + block.sought() + self._data[self._at :], 0
+            self._data, self._at = b"\n" + sought + self._data[self._at :], 0
 
     def skip_record_end(self) -> bool:
         """Skip what ends a record; return False if something else follows."""
