@@ -51,7 +51,6 @@ __all__ = [
     "Stores",
     "build_stores",
     "create_stores",
-    "index_cells",
     "open_stores",
     "open_tables",
     "redis_config",
@@ -113,7 +112,7 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
         namespace = await retries.retry(
             partial(open_namespace, client, settings.redis.namespace, schema(layouts.base), agreed)
         )
-        clusters = index_cells(layouts.base, client, namespace)
+        clusters = _index_cells(layouts.base, client, namespace)
         namespace = await retries.retry(
             partial(enter_index, client, settings.redis.namespace, namespace, clusters)
         )
@@ -131,13 +130,13 @@ def redis_config(settings: Settings, redis_url: str) -> RedisConfig:
 
 async def create_stores(settings: Settings, client: RedisClient, namespace: Namespace) -> Stores:
     """Create the stores of a new index, with its token stored."""
-    await create_index(index_cells(settings, client, namespace), namespace.token)
+    await create_index(_index_cells(settings, client, namespace), namespace.token)
     return build_stores(StoredLayouts(settings, {}), LayoutState(), client, namespace)
 
 
 async def open_tables(layouts: StoredLayouts, client: RedisClient, namespace: Namespace) -> Stores:
     """Return the stores of a namespace over an open client, in the state that is stored of its tables."""
-    cells = index_cells(layouts.base, client, namespace)
+    cells = _index_cells(layouts.base, client, namespace)
     return build_stores(layouts, await stored_layout(cells, namespace.token), client, namespace)
 
 
@@ -192,7 +191,7 @@ def build_stores(
     )
 
 
-def index_cells(settings: Settings, client: RedisClient, namespace: Namespace) -> RedisClusters:
+def _index_cells(settings: Settings, client: RedisClient, namespace: Namespace) -> RedisClusters:
     """Return what is decided under a namespace, without the guard against its loss."""
     return RedisClusters(client, _cluster_keys(settings, namespace))
 

@@ -11,11 +11,11 @@ from neardup_daemon.inspect.findings import Finding
 from neardup_daemon.kafka_wiring import kafka_connection, pages_source_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.table_settings import stored_layouts
-from neardup_daemon.wiring import index_cells, open_tables
+from neardup_daemon.wiring import open_tables
 from neardup_stream.errors import NeardupError
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.namespace import Namespace, check_index, read_namespace, schema_id
+from neardup_stream.stores.redis.namespace import Namespace, read_namespace, schema_id
 from neardup_stream.streams.kafka.admin import describe_topics
 from neardup_stream.streams.kafka.start_offsets import InputHistory, check_offsets
 
@@ -72,7 +72,6 @@ async def _history(settings: Settings, client: RedisClient) -> InputHistory:
     layouts = await stored_layouts(client, settings)
     fields = schema(layouts.base)
     stored = await read_namespace(client, settings.redis.namespace, fields)
-    if stored is not None and stored.is_created:
-        await check_index(stored, index_cells(layouts.base, client, stored))
-    namespace = stored or Namespace(schema_id(fields), _NO_HANDLES)
-    return (await open_tables(layouts, client, namespace)).epochs
+    stores = await open_tables(layouts, client, stored or Namespace(schema_id(fields), _NO_HANDLES))
+    await stores.require_index()
+    return stores.epochs

@@ -70,7 +70,7 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: O
         StoreUnavailable: Redis cannot be reached.
         CorruptData: what is stored is not ours.
     """
-    await require_agreement(settings, len(await _committed(settings)))
+    await require_agreement(settings, await _partition_count(settings))
     await _wait_until_finished(settings, wait_seconds)
     committed = await _committed(settings)
     async with open_stored_index(settings, None, is_walked=True) as stores, _open_topics(settings) as topics:
@@ -181,13 +181,17 @@ async def _wait_until_finished(settings: Settings, wait_seconds: float) -> None:
 
 async def _committed(settings: Settings) -> dict[Partition, int]:
     """Next offsets of the group, 0 for a partition of which it has finished nothing."""
-    kafka, connection = settings.kafka, kafka_connection(settings)
-    facts = await require_topics(connection, [kafka.pages_topic], right="Read")
-    numbers = range(facts[kafka.pages_topic].partitions)
+    kafka = settings.kafka
+    numbers = range(await _partition_count(settings))
     topic_partitions = [TopicPartition(kafka.pages_topic, number) for number in numbers]
-    offsets = await committed_offsets(connection, kafka.group_id, topic_partitions)
+    offsets = await committed_offsets(kafka_connection(settings), kafka.group_id, topic_partitions)
     pages = input_id(kafka.pages_topic, kafka.input_epoch)
     return {Partition(pages, one.partition): offsets.get(one, 0) for one in topic_partitions}
+
+
+async def _partition_count(settings: Settings) -> int:
+    topic = settings.kafka.pages_topic
+    return (await require_topics(kafka_connection(settings), [topic], right="Read"))[topic].partitions
 
 
 async def _inputs(pages: TopicSnapshot, settings: Settings, on_part: OnPart) -> Sequence[Input]:
