@@ -141,8 +141,7 @@ class ReloadedArchives:
     def _reopened(self, path: Path, held: _Held, files: _Files) -> _Held:
         """Return what stands there now; where its forgets alone are others, they are read and no more."""
         if held.files.archive == files.archive:
-            gone = read_gone(path, held.archive.index.header)
-            return _Held(replace(held.archive, gone=gone), files)
+            return _Held(_without_gone(path, held.archive), files)
         opened = self._opened(path, files)
         self._require_allowed(path, held.archive, opened.archive)
         self._verify(opened.archive)
@@ -183,11 +182,15 @@ def _with_forgets(path: Path, held: _Held, files: _Files) -> _Held:
     if files.archive == held.files.archive or files.forgets in (None, held.files.forgets):
         return held
     try:
-        gone = read_gone(path, held.archive.index.header)
+        archive = _without_gone(path, held.archive)
     except (ConfigError, CorruptData):  # forgets of the other file
         return held
-    known = held.files._replace(forgets=files.forgets)
-    return held._replace(archive=replace(held.archive, gone=gone), files=known)
+    return held._replace(archive=archive, files=held.files._replace(forgets=files.forgets))
+
+
+def _without_gone(path: Path, archive: OpenArchive) -> OpenArchive:
+    """Return an open archive without what is forgotten of it by now."""
+    return replace(archive, gone=read_gone(path, archive.index.header))
 
 
 def _begun(renew: Callable[[], _Held]) -> Future[_Held]:
