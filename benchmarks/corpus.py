@@ -12,10 +12,8 @@ import argparse
 import json
 import os
 import resource
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,6 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.quality.edits import PAGE_WORDS, Vocabulary, edited_pages
+from benchmarks.timed_programs import run_timed
 
 EDITED_WORDS: Final = (5, 10, 20)
 COPIES: Final = 0.05
@@ -91,13 +90,9 @@ def measure(page_count: int, workers: int, folder: Path) -> Figures:
     source, kept, clusters = (folder / f"{name}.parquet" for name in ("pages", "kept", "clusters"))
     original_count = write_pages(page_count, source)
     load = os.getloadavg()[0]
-    start = time.perf_counter()
     command = [sys.executable, "-m", "neardup_daemon", "dedup", str(source), "--events", os.devnull]
     outputs = ["--keep-representatives", str(kept), "--clusters", str(clusters)]
-    ended = subprocess.run([*command, *outputs, "--workers", str(workers)], check=False, capture_output=True)
-    seconds = time.perf_counter() - start
-    assert ended.returncode == 0, ended.stderr.decode()
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = run_timed([*command, *outputs, "--workers", str(workers)])
     rows = pq.read_table(kept)
     numbers = rows["number"].to_pylist()
     assert rows.schema.names == ["url", "text", "number"], rows.schema
@@ -114,9 +109,9 @@ def measure(page_count: int, workers: int, folder: Path) -> Figures:
         copies_left=copies_left,
         input_mb=source.stat().st_size / 1e6,
         output_mb=kept.stat().st_size / 1e6,
-        seconds=seconds,
-        cpu_us=1e6 * (used.ru_utime + used.ru_stime) / page_count,
-        peak_mb=used.ru_maxrss / 1e3,
+        seconds=spent.seconds,
+        cpu_us=1e6 * spent.cpu_seconds / page_count,
+        peak_mb=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3,
         load=load,
     )
 
