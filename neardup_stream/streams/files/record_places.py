@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 
 from neardup_stream.streams.files.gzip_members import decompress_members
+from neardup_stream.streams.files.warc_blocks import BEGINNING
 from neardup_stream.streams.files.warc_framing import is_record_end
 
 __all__ = ["FilePlaces", "Members", "UnknownPlaces"]
@@ -39,7 +40,7 @@ class FilePlaces(UnknownPlaces):
 
     def ends_at(self, place: int) -> bool | None:
         """Look there."""
-        if os.pread(self._descriptor, len(_WARC), 0) != _WARC:
+        if os.pread(self._descriptor, len(BEGINNING), 0) != BEGINNING:
             return None
         is_within = place <= os.fstat(self._descriptor).st_size
         return is_within and is_record_end(os.pread(self._descriptor, _LOOK_BYTES, place))
@@ -83,8 +84,5 @@ class Members(UnknownPlaces):
         self._starts.append(self._place)
 
 
-_WARC = b"WARC/"
-
-
 def _begins_record(beginning: bytes) -> bool:
-    return beginning.startswith(_WARC)
+    return beginning.startswith(BEGINNING)

@@ -25,6 +25,7 @@ from neardup_stream.streams.files.inputs import (
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS, read_json_lines
 from neardup_stream.streams.files.parquet import PARQUET_ENDING, read_parquet, require_parquet
 from neardup_stream.streams.files.warc import read_warc
+from neardup_stream.streams.files.warc_blocks import BEGINNING
 from neardup_stream.streams.finite import FiniteSource
 from neardup_stream.streams.protocol import EndOfStream
 
@@ -41,16 +42,14 @@ def _read_sniffed(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
     beginning = b""
     for chunk in source.chunks:
         beginning += chunk
-        if len(beginning) >= len(_WARC):
+        if len(beginning) >= len(BEGINNING):
             break
         if not chunk:
             yield []
     chunks = chain(filter(None, [beginning]), source.chunks)
-    read = read_warc if beginning.startswith(_WARC) else read_json_lines
+    read = read_warc if beginning.startswith(BEGINNING) else read_json_lines
     yield from read(replace(source, chunks=chunks), max_page_bytes)
 
-
-_WARC = b"WARC/"
 
 _READERS: dict[str, _Reader] = {
     **dict.fromkeys(compressible_endings(JSON_LINES_ENDINGS), read_json_lines),

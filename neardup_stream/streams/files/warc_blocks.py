@@ -3,7 +3,10 @@
 import re
 from collections.abc import Iterator
 
-__all__ = ["FIRST_HEADER", "LONGEST_VERSION_BYTES", "VERSION", "Block", "next_version"]
+__all__ = ["BEGINNING", "FIRST_HEADER", "LONGEST_VERSION_BYTES", "VERSION", "Block", "next_version"]
+
+BEGINNING = b"WARC/"
+"""Of every record."""
 
 VERSION = re.compile(rb"WARC/[0-9]+\.[0-9]+[ \t]*\r?\n")
 """The line that a record begins with."""
