@@ -274,9 +274,8 @@ async def _fill_from_index(
     seen_before = time() - run.unseen_days * _DAY_SECONDS
     retries = build_retries(settings, NoMeters(), lambda _error: None)
     async with open_stored_index(settings, run.state_dir, is_walked=True) as stores:
-        stop.is_watched = True
         slot, kept = 0, stores.judged.records
-        while slot < kept.slot_count and not stop.requested.is_set():
+        while slot < kept.slot_count:
             walked = await retries.retry(partial(kept.walk, slot, kept.slot_count))
             slot = walked.next_slot
             records = [PageRecord.unpack(packed) for _, packed in walked.records]
@@ -290,4 +289,5 @@ async def _fill_from_index(
             filled.add_pages("index", len(timed))
             filled.archived_count += sum(page.record.state == "archived" for page in timed)
             on_pages(filled.page_count)
+    stop.is_watched = True
     return filled

@@ -1,6 +1,8 @@
 """Commands that read all of an index, which Redis loses while they do: nothing is concluded from the rest."""
 
 import asyncio
+import os
+import signal
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 import redis
 from neardup_daemon.files_run import run_over_files
 from neardup_daemon.files_run_options import FilesRun
-from neardup_daemon.freezing import FreezeRun, write_archive
+from neardup_daemon.freezing import FreezeRun, Stopped, write_archive
 from neardup_daemon.inspect.verifying_files import FilesOfRuns, read_files
 from neardup_daemon.repair.expiring import expire_now
 from neardup_daemon.repair.rebuilding import rebuild_index
@@ -84,3 +86,16 @@ def test_a_command_whose_index_is_lost_meanwhile_names_the_remedy_and_leaves_no_
 
     assert REMEDY in str(caught.value)
     assert not list(tmp_path.glob("*out*"))
+
+
+def test_a_signal_ends_freeze_while_it_waits_for_the_index(own: StoredIndex, tmp_path: Path) -> None:
+    settings = Settings.load(overrides=(*own.settings, "pipeline.retry_deadline_seconds=3"))
+
+    def stop_the_server_and_this(*_progress: object) -> None:
+        own.server.stop()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    ended = asyncio.run(freeze(settings, tmp_path, stop_the_server_and_this))
+
+    assert ended == Stopped(128 + signal.SIGTERM)
+    assert not list(tmp_path.iterdir())
