@@ -27,7 +27,9 @@ from tests.servers.kafka import KafkaBroker
 from tests.servers.process import wait_until
 from tests.servers.prometheus import Prometheus, start_prometheus
 from tests.servers.redis import RedisServer, start_redis
+from tests.system.archives.frozen_pages import freeze_pages
 from tests.watched.faults import (
+    damage_archive,
     fill_memory,
     join_and_leave,
     lose_everything,
@@ -50,7 +52,7 @@ WINDOW_SECONDS = 60
 
 EXPECTED: Mapping[str, set[str]] = {
     "neardup-healthy": set(),
-    "neardup-killed": {"NeardupDown", "NeardupPartitionsUnassigned"},
+    "neardup-killed": {"NeardupDown", "NeardupPartitionsUnassigned", "NeardupArchiveRefused"},
     "neardup-emptied": {"NeardupIndexLost", "NeardupDependencyUnavailable"},
     "neardup-cut-off": {"NeardupDependencyUnavailable"},
     "neardup-hung": {"NeardupStalled"},
@@ -126,11 +128,12 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def watched(kafka_broker: KafkaBroker) -> Iterator[Watched]:
+def watched(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     rules = faster(RULES.read_text())
+    archive = freeze_pages(tmp_path_factory.mktemp("archive"))
     with ExitStack() as stack:
         groups = make_groups(
-            kafka_broker, lambda **options: stack.enter_context(start_redis(options=options))
+            kafka_broker, lambda **options: stack.enter_context(start_redis(options=options)), archive
         )
         start_all(groups, stack)
         ports = {job: group.ports for job, group in groups.items()}
@@ -148,6 +151,7 @@ def watched(kafka_broker: KafkaBroker) -> Iterator[Watched]:
         before: Fired = defaultdict(set)
         collect(prometheus, QUIET_SECONDS, lambda _fired: False, before)
         after = defaultdict(set, {job: before[job] for job in EARLY})
+        damage_archive(archive)
         with breaking(groups, stack, after["neardup-worn"]):
             collect(prometheus, FAULT_SECONDS, has_all, after)
         yield Watched(prometheus, idle, before, after, groups)
@@ -175,11 +179,11 @@ def start_all(groups: Mapping[str, Group], stack: ExitStack) -> None:
             start_group(group, stack)
 
 
-def make_groups(broker: KafkaBroker, start: Callable[..., RedisServer]) -> dict[str, Group]:
-    shared = start()
+def make_groups(broker: KafkaBroker, start: Callable[..., RedisServer], archive: Path) -> dict[str, Group]:
+    shared, asks = start(), (f"archive.files={archive}", "archive.reload_seconds=1")
     groups = [
         Group("neardup-healthy", broker, shared, extra=("retention.stub_seconds=10",)),
-        Group("neardup-killed", broker, shared, partitions=2, daemon_count=2),
+        Group("neardup-killed", broker, shared, partitions=2, daemon_count=2, extra=asks),
         Group("neardup-emptied", broker, shared),
         Group("neardup-cut-off", broker, start()),
         Group(

@@ -16,6 +16,7 @@ from tests.servers.redis import RedisServer
 from tests.watched.groups import Group
 
 __all__ = [
+    "damage_archive",
     "fill_memory",
     "join_and_leave",
     "lose_everything",
@@ -46,6 +47,12 @@ def run_out_of_files(daemon: Daemon) -> None:
     """Leave the process hardly any file descriptor."""
     open_files = len(list(Path(f"/proc/{daemon.pid}/fd").iterdir()))
     resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (open_files + SPARE_FILES, open_files + SPARE_FILES))
+
+
+def damage_archive(path: Path) -> None:
+    """Put a file under the name of an archive that is none."""
+    (other := path.with_suffix(".new")).write_bytes(b"no archive")
+    other.rename(path)
 
 
 def fill_memory(server: RedisServer) -> None:

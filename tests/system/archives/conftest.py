@@ -5,18 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.archives.frozen_pages import PAGES
-from tests.system.conftest import call
+from tests.system.archives.frozen_pages import freeze_pages
 
 
 @pytest.fixture(scope="session")
 def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a crawl and of its archive, of which each test has copies."""
     folder = tmp_path_factory.mktemp("frozen")
-    (folder / "crawl.jsonl").write_bytes(b"\n".join(PAGES) + b"\n")
-    run = call("freeze", str(folder / "crawl.jsonl"), "-o", str(folder / "crawl.nda"))
-    assert run.returncode == 0, run.stderr
-    assert b"30 pages" in run.stderr
+    freeze_pages(folder)
     return folder
 
 
