@@ -15,7 +15,7 @@ from neardup_stream.message import Message
 from neardup_stream.page import Handle
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
-from neardup_stream.streams.files.inputs import has_ending
+from neardup_stream.streams.files.file_names import has_ending
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS, JsonLinesSink
 from neardup_stream.streams.files.outputs import OutputFile, is_written_directly
 from neardup_stream.streams.files.parquet import PARQUET_ENDING, require_parquet

@@ -60,7 +60,7 @@ def dead_letter_complaint(dead: int, judged: int, files: Sequence[str] = ()) -> 
 
 
 def _columns_of(path: str) -> str:
-    from neardup_stream.streams.files.inputs import has_ending  # noqa: PLC0415 - arrays are not for --help
+    from neardup_stream.streams.files.file_names import has_ending  # noqa: PLC0415 - arrays are not for --help
     from neardup_stream.streams.files.parquet import PARQUET_ENDING, column_names  # noqa: PLC0415 - the same
 
     if not has_ending(path, PARQUET_ENDING):

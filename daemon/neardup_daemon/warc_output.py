@@ -11,7 +11,8 @@ from neardup_stream.cut_short import Check
 from neardup_stream.errors import ConfigError
 from neardup_stream.events import event_type
 from neardup_stream.message import Partition, Position
-from neardup_stream.streams.files.inputs import has_ending, is_pipe
+from neardup_stream.streams.files.file_names import has_ending
+from neardup_stream.streams.files.inputs import is_pipe
 from neardup_stream.streams.files.outputs import OutputFile
 from neardup_stream.streams.files.warc_revisits import Duplicates, RevisitTally, RunLimits, write_revisits
 from neardup_stream.streams.protocol import Sink

@@ -47,7 +47,11 @@ class CollectionTarget(FileTarget):
     def __init__(self) -> None:
         super().__init__()
         self.corpus = Corpus(
-            [_collection(zipfile.ZIP_STORED), _collection(zipfile.ZIP_DEFLATED)],
+            [
+                _collection(zipfile.ZIP_STORED),
+                _collection(zipfile.ZIP_DEFLATED),
+                _collection_of_collections(),
+            ],
             [
                 *corpora.WARC.words,
                 b"PK\1\2",
@@ -127,4 +131,11 @@ def _collection(compression: int) -> bytes:
         collection.writestr("datapackage.json", "{}")
         for number, archive in enumerate(corpora.WARC.inputs[:2]):
             collection.writestr(f"archive/{number}.warc{'.gz' * number}", archive)
+    return content.getvalue()
+
+
+def _collection_of_collections() -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as outer:
+        outer.writestr("one.wacz", _collection(zipfile.ZIP_DEFLATED))
     return content.getvalue()

@@ -22,8 +22,8 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Arrival
-from neardup_stream.streams.files.file_names import utf8_name
-from neardup_stream.streams.files.inputs import check_readable, has_ending
+from neardup_stream.streams.files.file_names import has_ending, utf8_name
+from neardup_stream.streams.files.inputs import check_readable
 from neardup_stream.streams.files.source import FileSource, PlaceOf, check_inputs
 from neardup_stream.wire.times import rfc3339
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from neardup_stream.cut_short import Check
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition, Position, Record
-from neardup_stream.streams.files.inputs import compressible_endings, has_ending, is_pipe, open_input
+from neardup_stream.streams.files.file_names import has_ending
+from neardup_stream.streams.files.inputs import compressible_endings, is_pipe, open_input
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS
 from neardup_stream.streams.files.outputs import buffered_output
 from neardup_stream.streams.files.parquet import PARQUET_ENDING, require_parquet

@@ -1,8 +1,8 @@
-"""Spell names of files, which are bytes of any value, as text that every encoder takes."""
+"""Names of files: their endings, and spellings that every encoder takes, though names are any bytes."""
 
 from typing import Final
 
-__all__ = ["one_line_name", "utf8_name"]
+__all__ = ["has_ending", "one_line_name", "utf8_name"]
 
 _CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(0x20), 0x7F)}
 
@@ -26,3 +26,12 @@ def one_line_name(name: str) -> str:
     october\x0d\x0a\xff.warc
     """
     return utf8_name(name).translate(_CONTROLS)
+
+
+def has_ending(path: str, endings: str | tuple[str, ...]) -> bool:
+    """Return whether the name of a file ends so, in lower case or capitals.
+
+    >>> has_ending("CRAWL.JSONL.GZ", (".jsonl", ".jsonl.gz"))
+    True
+    """
+    return path.lower().endswith(endings)

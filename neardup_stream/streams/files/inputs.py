@@ -6,11 +6,8 @@ same input. A pipe cannot be read twice; its identity is its path.
 
 import gzip
 import io
-import lzma
 import os
 import select
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,9 +22,10 @@ from backports import zstd
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition
 from neardup_stream.streams.files.digests import FILE, Identify, identity_of
-from neardup_stream.streams.files.file_names import utf8_name
+from neardup_stream.streams.files.file_names import has_ending, utf8_name
 from neardup_stream.streams.files.record_places import FilePlaces, Members, UnknownPlaces
 from neardup_stream.streams.files.sniffing import decompress_sniffed
+from neardup_stream.streams.files.wacz import COLLECTION_ENDING, DAMAGE, collection_chunks
 from neardup_stream.streams.files.waiting_file import wait_for
 from neardup_stream.streams.files.warc_framing import Places
 
@@ -37,7 +35,6 @@ __all__ = [
     "Input",
     "check_readable",
     "compressible_endings",
-    "has_ending",
     "is_pipe",
     "is_regular",
     "open_input",
@@ -53,18 +50,6 @@ together.
 
 IDLE_MS = 100
 """How long to wait for a silent pipe before returning an empty chunk."""
-
-_DAMAGE = (
-    EOFError,
-    OSError,
-    zlib.error,
-    zstd.ZstdError,
-    zipfile.BadZipFile,
-    RuntimeError,  # a zip file with a password, or with an unsupported compression
-    lzma.LZMAError,
-    UnicodeDecodeError,  # names in a zip file
-)
-"""The exceptions for a damaged file, or one that ends too early."""
 
 
 class _ByteStream(Protocol):
@@ -82,23 +67,8 @@ def compressible_endings(endings: Sequence[str]) -> tuple[str, ...]:
     return tuple(ending + packed for ending in endings for packed in ("", *_DECOMPRESSORS))
 
 
-def has_ending(path: str, endings: str | tuple[str, ...]) -> bool:
-    """Return whether the name of a file ends so, in lower case or capitals.
-
-    >>> has_ending("CRAWL.JSONL.GZ", (".jsonl", ".jsonl.gz"))
-    True
-    """
-    return path.lower().endswith(endings)
-
-
 _ARCHIVES = (".warc.gz", ".wet.gz")
 """File types with a gzip member for each record, so that a damaged one does not hide the others."""
-
-
-_COLLECTION = ".wacz"
-"""A zip file with archives in one of its folders."""
-
-_COLLECTED = "archive/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +172,7 @@ def _input_id(path: str, raw: io.FileIO, run_name: str, identify: Identify) -> s
 
 
 def _has_members(path: str) -> bool:
-    return has_ending(path, (_COLLECTION, *_ARCHIVES))
+    return has_ending(path, (COLLECTION_ENDING, *_ARCHIVES))
 
 
 def _places(path: str, raw: io.FileIO) -> Places:
@@ -212,8 +182,8 @@ def _places(path: str, raw: io.FileIO) -> Places:
 def _chunks(path: str, raw: io.FileIO, members: Members) -> Iterator[bytes]:
     decompress = _DECOMPRESSORS.get(Path(path).suffix.lower())
     try:
-        if has_ending(path, _COLLECTION):
-            yield from _collection_chunks(raw, members)
+        if has_ending(path, COLLECTION_ENDING):
+            yield from collection_chunks(raw, members, CHUNK_BYTES)
         elif has_ending(path, _ARCHIVES):
             yield from members.decompressed(partial(_read_pipe, raw) if is_pipe(path) else raw.read)
         elif decompress is not None and os.fstat(raw.fileno()).st_size:  # an empty file has no lines
@@ -221,7 +191,7 @@ def _chunks(path: str, raw: io.FileIO, members: Members) -> Iterator[bytes]:
             yield from _gathered(stream)
         else:
             yield from decompress_sniffed(_pipe_chunks(raw) if is_pipe(path) else _file_chunks(raw))
-    except (*_DAMAGE, CorruptData) as error:
+    except DAMAGE as error:
         # The position may be up to one buffer after the damage.
         place = "" if is_pipe(path) else f" before byte {raw.tell()}"
         raise CorruptData(f"{path}: damaged or cut off{place}: {error}") from error
@@ -231,25 +201,6 @@ def _read_pipe(raw: io.FileIO, size_bytes: int) -> bytes:
     """Read once there is something, or no writer any more, which a pipe without one yet seems to have had."""
     wait_for(raw, select.POLLIN)
     return raw.read(size_bytes)
-
-
-def _collection_chunks(raw: io.FileIO, members: Members) -> Iterator[bytes]:
-    """Yield the archives of a collection, one after the other; those behind a damaged one too."""
-    damage = ""
-    with zipfile.ZipFile(raw) as collection:
-        for name in collection.namelist():
-            if not name.startswith(_COLLECTED):
-                continue
-            try:
-                with collection.open(name) as archive:
-                    if has_ending(name, ".gz"):
-                        yield from members.decompressed(archive.read)
-                    else:
-                        yield from members.stored(partial(archive.read, CHUNK_BYTES))
-            except (*_DAMAGE, CorruptData) as error:
-                damage = damage or f"{name}: {error}"
-    if damage:
-        raise CorruptData(damage)
 
 
 def _file_chunks(raw: io.FileIO) -> Iterator[bytes]:
@@ -269,7 +220,7 @@ def _gathered(stream: _ByteStream) -> Iterator[bytes]:
             if len(chunk) >= CHUNK_BYTES:
                 yield bytes(chunk)
                 chunk.clear()
-    except _DAMAGE:
+    except DAMAGE:
         if chunk:
             yield bytes(chunk)
         raise

@@ -13,12 +13,12 @@ from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.buffer import take_records
 from neardup_stream.streams.files.digests import Identify, identity_of
+from neardup_stream.streams.files.file_names import has_ending
 from neardup_stream.streams.files.inputs import (
     STDIN,
     Input,
     check_readable,
     compressible_endings,
-    has_ending,
     is_pipe,
     open_input,
 )

@@ -220,6 +220,49 @@ async def test_a_collection_is_the_archives_in_it(tmp_path: Path) -> None:
     ]
 
 
+def collected(**archives: bytes) -> bytes:
+    """Return a collection with archives by the names that they have without an ending."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as collection:
+        for name, archive in archives.items():
+            collection.writestr(f"archive/{name}.warc.gz", archive)
+    return packed.getvalue()
+
+
+async def test_a_collection_of_collections_is_the_archives_in_them(tmp_path: Path) -> None:
+    urls = [f"http://a.example/{number}" for number in range(4)]
+    packed = [gzip.compress(resource(url, b"text")) for url in urls]
+    with zipfile.ZipFile(tmp_path / "crawl.wacz", "w") as outer:
+        outer.writestr("datapackage.json", '{"profile": "multi-wacz-package"}')
+        outer.writestr("one.wacz", collected(a=packed[0], b=packed[1]))
+        outer.writestr("damaged.wacz", collected(a=packed[0])[:-9])
+        outer.writestr("two.wacz", collected(a=packed[2], b=packed[3]))
+
+    async with FileSource([str(tmp_path / "crawl.wacz")], 10_000) as source:
+        records = await source.read(100, 1 << 20)
+        with pytest.raises(CorruptData, match=r"damaged\.wacz"):
+            await source.read(100, 1 << 20)
+
+    assert [record.decoded.url for record in records if isinstance(record.decoded, Page)] == urls
+
+
+@pytest.mark.parametrize("name", ["pages/pages.jsonl", "archive/"])
+async def test_a_zip_file_without_archives_is_no_collection(tmp_path: Path, name: str) -> None:
+    with zipfile.ZipFile(tmp_path / "crawl.wacz", "w") as packed:
+        packed.writestr(name, b"")
+
+    with pytest.raises(CorruptData, match="no collection"):
+        await read_files(tmp_path / "crawl.wacz")
+
+
+async def test_a_compressed_collection_within_a_collection_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "crawl.wacz", "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("one.wacz", collected())
+
+    with pytest.raises(CorruptData, match="uncompressed"):
+        await read_files(tmp_path / "crawl.wacz")
+
+
 @pytest.mark.parametrize("damaged", [b"junk", gzip.compress(b"WARC/1.0")[:-4]], ids=["junk", "cut-off"])
 async def test_a_damaged_archive_hides_no_other_of_its_collection(tmp_path: Path, damaged: bytes) -> None:
     path = tmp_path / "crawl.wacz"
