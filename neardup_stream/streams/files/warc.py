@@ -23,6 +23,8 @@ from neardup_stream.wire.urls import canonical_url
 __all__ = ["framed_records", "holds_http", "page_url", "read_warc", "warc_record"]
 
 _PAGE_TYPES = frozenset({"response", "resource", "conversion"})
+_OTHER_URI = re.compile(r"(?:filedesc|metadata|whois):|[a-z][a-z0-9+-]*:(?!//|\d)", re.IGNORECASE)
+"""How a URI begins under which crawlers archive what is no page: `dns:`, `urn:text:`, `screenshot:`."""
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
 
 
@@ -104,6 +106,8 @@ def _decode(
     try:
         if archived.headers.get("warc-type", "").lower() not in _PAGE_TYPES:
             return b"", Skipped("warc_type")
+        if _OTHER_URI.match(page_url(archived)):
+            return b"", Skipped("target_uri")
         content = _content(archived)
         raw = content.body[: max_page_bytes + 1]
         if not is_text_type(content.content_type):

@@ -76,10 +76,28 @@ async def test_the_text_of_a_wet_file_becomes_a_page(tmp_path: Path) -> None:
         pytest.param(warc_record("revisit", URL, b"", "application/http"), "warc_type", id="revisit"),
         pytest.param(response(URL, b"\x89PNG", "image/png"), "content_type", id="image"),
         pytest.param(resource(URL, b"%PDF", "application/pdf"), "content_type", id="pdf-resource"),
+        *(
+            pytest.param(resource(uri, b"text", "text/plain"), "target_uri", id=uri)
+            for uri in (
+                "dns:a.example",
+                "whois://whois.example/a.example",
+                "metadata://gnu.org/software/wget/warc/MANIFEST.txt",
+                f"<urn:text:{URL}>",
+                f"screenshot:{URL}",
+            )
+        ),
     ],
 )
 async def test_what_is_no_page_by_nature_is_skipped(tmp_path: Path, archived: bytes, reason: str) -> None:
     assert (await read_one(tmp_path, archived)).decoded == Skipped(reason)
+
+
+@pytest.mark.parametrize("url", ["ftp://a.example/a.txt", "file:///srv/a.html", "localhost:8080/a", "/a"])
+async def test_whatever_may_be_the_address_of_a_page_is_read(tmp_path: Path, url: str) -> None:
+    page = (await read_one(tmp_path, resource(url, b"text", "text/plain"))).decoded
+
+    assert isinstance(page, Page)
+    assert page.url == url
 
 
 CHUNKED = b"%x\r\n%b\r\n0\r\n\r\n" % (len(HTML), HTML)
