@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from neardup_daemon.capacity.cluster_slot import CLUSTER_MICROSECONDS, slot_warnings
 from neardup_stream.indexes.layout import IndexLayout
 
 __all__ = ["Cost", "Machines", "cost_per_page", "machines_for", "warnings_of"]
@@ -128,19 +129,34 @@ def machines_for(cost: Cost, pages_per_second: float, index_bytes: float, master
     )
 
 
-def warnings_of(machines: Machines, clusters_bytes: float, master_bytes: float) -> Iterator[str]:
-    """Yield what such machines cannot carry however many there are.
+def warnings_of(
+    machines: Machines,
+    cost: Cost,
+    pages_per_second: float,
+    index_bytes: float,
+    clusters_bytes: float,
+    master_bytes: float,
+) -> Iterator[str]:
+    """Yield what such machines cannot carry however many there are, or not if they share it evenly.
 
     Args:
         machines: that are planned.
-        clusters_bytes: of the cells of clusters, which are on one master.
+        cost: of a page.
+        pages_per_second: to be carried on average.
+        index_bytes: of the whole index, without replicas.
+        clusters_bytes: of them, the cells of clusters, which are on one master.
         master_bytes: memory of one Redis master.
     """
-    if clusters_bytes > master_bytes * _FULL_SHARE:
-        yield (
-            f"clusters take {clusters_bytes / _GIB:,.0f} GiB in one slot, on one master: give that one"
-            f" {clusters_bytes / _FULL_SHARE / _GIB:,.0f} GiB, and no other slot (docs/scaling.md)"
-        )
+    yield from slot_warnings(
+        gib=(clusters_bytes / _GIB, index_bytes / _GIB, master_bytes * _FULL_SHARE / _GIB),
+        cores=(
+            pages_per_second * CLUSTER_MICROSECONDS / 1e6,
+            pages_per_second * cost.redis / 1e6,
+            _BUSY_SHARE,
+        ),
+        masters=machines.masters,
+        shards=machines.shards,
+    )
     if machines.shards < _SHARDS_PER_MASTER * machines.masters:
         yield (
             f"{machines.shards} shards are the most, and masters are filled evenly with"

@@ -120,14 +120,15 @@ def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
         html_bytes=corpus.html_bytes,
         linked_share=corpus.linked_share,
     )
-    machines = machines_for(cost, corpus.rate, page.total * corpus.pages, corpus.master_bytes)
+    index_bytes, clusters_bytes = page.total * corpus.pages, page.clusters * corpus.pages
+    machines = machines_for(cost, corpus.rate, index_bytes, corpus.master_bytes)
     return IndexPlan(
         substrings=permuted.substrings,
         blocks=permuted.blocks,
         range_entries=entries,
         layouts=tuple(layout_costs(corpus.pages, settings)),
         bytes_per_page=page,
-        index_bytes=round(page.total * corpus.pages),
+        index_bytes=round(index_bytes),
         tombstone_bytes=round(tombstone_bytes(corpus.rate, settings.clusters.tombstone_ttl_seconds)),
         cost=cost,
         machines=machines,
@@ -138,7 +139,9 @@ def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
             "index.substrings": permuted.substrings,
             "index.shards": machines.shards,
         },
-        warnings=tuple(warnings_of(machines, page.clusters * corpus.pages, corpus.master_bytes)),
+        warnings=tuple(
+            warnings_of(machines, cost, corpus.rate, index_bytes, clusters_bytes, corpus.master_bytes)
+        ),
     )
 
 

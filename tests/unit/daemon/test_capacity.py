@@ -1,6 +1,7 @@
 """Plans of an index: what they predict is what the sketches do, and what the tables are laid out for."""
 
 import random
+import re
 import tomllib
 
 import msgspec
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from click import unstyle
 from click.testing import CliRunner
+from neardup_daemon.capacity.cluster_slot import CLUSTER_MICROSECONDS
 from neardup_daemon.capacity.layouts import layout_costs, layout_for
 from neardup_daemon.capacity.machines import cost_per_page
 from neardup_daemon.capacity.planned import Corpus, IndexPlan, plan_index
@@ -196,7 +198,12 @@ def test_a_plan_of_several_masters_has_the_address_of_a_cluster_to_paste() -> No
 
 @pytest.mark.parametrize(
     ("pages", "words"),
-    [(500_000_000, []), (2_000_000_000, ["in one slot", "256 shards"]), (700_000_000, ["in one slot"])],
+    [
+        (100_000_000, []),
+        (500_000_000, ["leave its master 1 of the 128 shards, 128 slots"]),
+        (2_000_000_000, ["in one slot", "256 shards"]),
+        (700_000_000, ["in one slot"]),
+    ],
 )
 def test_a_plan_warns_of_what_more_machines_do_not_carry(pages: int, words: list[str]) -> None:
     corpus = CORPUS._replace(pages=pages, master_bytes=32 << 30)
@@ -206,6 +213,33 @@ def test_a_plan_warns_of_what_more_machines_do_not_carry(pages: int, words: list
     assert len(plan.warnings) == len(words)
     assert all(word in each for word, each in zip(words, plan.warnings, strict=True))
     assert all(each in unstyle(readable(corpus, plan)) for each in plan.warnings)
+
+
+@pytest.mark.parametrize(("rate", "word"), [(50_000, "leave its master"), (50_100, "more than 60%")])
+def test_a_plan_warns_of_a_rate_that_the_slot_of_the_clusters_does_not_carry(rate: float, word: str) -> None:
+    plan = plan_index(CORPUS._replace(rate=rate), Settings())
+
+    assert [word in each for each in plan.warnings] == [True]
+
+
+@pytest.mark.parametrize("rate", [1, 30_000, 49_000])
+@pytest.mark.parametrize("pages", [10**7, 10**8, 2 * 10**8, 3 * 10**8, 5 * 10**8])
+def test_masters_that_share_the_index_as_planned_are_filled_as_planned(pages: int, rate: float) -> None:
+    plan = plan_index(CORPUS._replace(pages=pages, rate=rate, master_bytes=32 << 30), Settings())
+    masters, shards = plan.machines.masters, plan.machines.shards
+    found = re.search(r"(\d+) of the", plan.warnings[0]) if plan.warnings else None
+    of_slot = int(found[1]) / shards if found else 1 / masters
+
+    clusters_bytes = plan.bytes_per_page.clusters * pages
+    slot_cores = rate * CLUSTER_MICROSECONDS / 1e6
+    loads = (
+        (clusters_bytes, plan.index_bytes, 0.7 * (32 << 30)),
+        (slot_cores, rate * plan.cost.redis / 1e6, 0.6),
+    )
+    for own, total, most in loads:
+        assert own + (total - own) * of_slot <= most * 1.001
+        if masters > 1:
+            assert (total - own) * (1 - of_slot) / (masters - 1) <= most * 1.03
 
 
 @pytest.mark.parametrize("pages", ["x", "0", "2000G", "-5", "nan"])
