@@ -3,6 +3,7 @@
 import secrets
 
 import pytest
+import redis
 
 from neardup_stream.page import Handle
 from neardup_stream.stores.protocol import RecordChange
@@ -11,7 +12,7 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.keys import Keys
 from neardup_stream.stores.redis.records import RedisRecords
 from neardup_stream.stores.redis.usage import RedisUsage
-from tests.servers.redis import RedisCluster, RedisServer, start_redis
+from tests.servers.redis import RedisCluster, RedisServer, start_redis, start_redis_cluster
 
 
 def keys(namespace: str, slot_bits: int) -> Keys:
@@ -86,3 +87,21 @@ async def test_the_memory_limit_is_the_servers(namespace: str) -> None:
 
     assert usage.max_bytes == 64 << 20
     assert 0 < usage.used_bytes < usage.max_bytes
+
+
+async def test_a_replica_that_is_dead_keeps_nothing_from_being_measured(namespace: str) -> None:
+    names = keys(namespace, slot_bits=4)
+    with start_redis_cluster() as cluster:
+        async with RedisClient(RedisConfig(cluster.url)) as client:
+            await store(client, names, 500)
+            next(node for node in cluster.nodes if role(node) == b"slave").kill()
+            usage = await RedisUsage(client, names).measure()
+
+    assert usage.records == 500
+    assert usage.used_bytes > 0
+
+
+def role(node: RedisServer) -> bytes:
+    with redis.Redis.from_url(node.url) as admin:
+        answer: bytes = admin.role()[0]
+    return answer

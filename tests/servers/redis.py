@@ -255,6 +255,7 @@ def _node_options(port: int, bus_port: int) -> dict[str, str]:
         "cluster-port": str(bus_port),
         "cluster-node-timeout": "2000",
         "repl-diskless-sync-delay": "0",  # a replica is in sync at once, not after five seconds
+        "repl-ping-replica-period": "1",  # clients learn of a replica once it has read something
     }
 
 
@@ -269,12 +270,14 @@ def _form_cluster(addresses: list[str]) -> None:
 
 
 def _is_settled(url: str) -> bool:
-    """Whether a node sees all slots served and all nodes, and is in sync with its master if it has one."""
+    """Whether a node sees all slots served by all nodes, and is in sync with its master if it has one."""
     with redis.Redis.from_url(url, decode_responses=True) as client:
         cluster = client.execute_command("CLUSTER INFO")
+        ranges = client.execute_command("CLUSTER SLOTS")
         replication = client.info("replication")
     return (
         cluster["cluster_state"] == "ok"
         and int(cluster["cluster_known_nodes"]) == NODES
+        and all(len(nodes) == NODES // MASTERS for _, _, *nodes in ranges)
         and replication.get("master_link_status", "up") == "up"
     )

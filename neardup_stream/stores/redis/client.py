@@ -104,7 +104,7 @@ class RedisClient:
         if not self.is_cluster:
             return {"": await self.execute(*command)}
         async with self._supervisor.client() as client:
-            nodes = client.get_primaries()
+            nodes = await _primaries(client)
             return {node.name: await client.execute_command(*command, target_nodes=node) for node in nodes}
 
     async def key_count(self) -> int:
@@ -127,7 +127,7 @@ class RedisClient:
         """
         kept = tuple(prefix.encode() for prefix in kept_prefixes)
         async with self._supervisor.client() as client:
-            nodes = client.get_primaries() if self.is_cluster else [None]
+            nodes = await _primaries(client) if self.is_cluster else [None]
             return sum([await self._delete_on_node(client, node, pattern, kept) for node in nodes])
 
     async def _delete_on_node(self, client: Any, node: Any, pattern: str, kept: tuple[bytes, ...]) -> int:
@@ -196,6 +196,13 @@ class RedisClient:
         if self.is_cluster:
             return await send_acknowledged_in_cluster(client, commands[0], counter, seconds)
         return await send_acknowledged(client, commands, counter, seconds)
+
+
+async def _primaries(client: Any) -> Sequence[Any]:
+    """Return the masters of a cluster; a client that lost its connections asks for them anew."""
+    await client.initialize()
+    nodes: Sequence[Any] = client.get_primaries()
+    return nodes
 
 
 def _counter_beside(calls: Sequence[ScriptCall]) -> str | None:

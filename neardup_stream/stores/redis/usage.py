@@ -54,11 +54,10 @@ class RedisUsage:
         Raises:
             StoreUnavailable: a server does not answer.
 
-        Cost: INFO on every node, and a script call of about 1 ms, up to 16 of them while the index is nearly
-        empty; in a cluster as many for each shard.
+        Cost: INFO on every primary, and a script call of about 1 ms, up to 16 of them while the index is
+        nearly empty; in a cluster as many for each shard.
         """
-        infos = await self._client.on_every_node("INFO")
-        primaries = [info for info in infos if info["role"] == "master"]
+        primaries = (await self._client.by_master("INFO")).values()
         limits = [int(info["maxmemory"]) for info in primaries]
         records, error = await self._records()
         return Usage(
