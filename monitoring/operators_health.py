@@ -23,7 +23,7 @@ DEPENDENCIES: Final = Row(
         ),
         Panel(
             "Redis memory",
-            "Used by all primaries together, and their maxmemory if they have one. At maxmemory writes fail.",
+            "Used by the fullest primary, and its maxmemory if it has one. At maxmemory writes fail.",
             "bytes",
             (Query('max by (job, kind) (neardup_redis_memory_bytes{job=~"$job"})', "{{job}} {{kind}}"),),
         ),

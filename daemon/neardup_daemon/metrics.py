@@ -169,7 +169,7 @@ class Metrics:
         )
         self._stored = gauge("stored_pages", "Page records in the index, by a sample.")
         memory = gauge(
-            "redis_memory_bytes", "Memory of all Redis primaries: used, and their maxmemory.", "kind"
+            "redis_memory_bytes", "Memory of the fullest Redis primary: used, and its maxmemory.", "kind"
         )
         self._used_bytes, self._max_bytes = memory.labels("used"), memory.labels("max")
         self._in_flight_pages = gauge("in_flight_pages", "Pages between reading and delivery.")

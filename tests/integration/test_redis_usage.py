@@ -1,10 +1,13 @@
 """How full Redis is, asked of real servers."""
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import redis
 
+from neardup_stream.errors import StoreUnavailable
 from neardup_stream.page import Handle
 from neardup_stream.stores.protocol import RecordChange
 from neardup_stream.stores.redis.client import RedisClient
@@ -87,6 +90,41 @@ async def test_the_memory_limit_is_the_servers(namespace: str) -> None:
 
     assert usage.max_bytes == 64 << 20
     assert 0 < usage.used_bytes < usage.max_bytes
+
+
+async def test_the_memory_of_a_cluster_is_that_of_its_fullest_primary(
+    redis_cluster: RedisCluster, namespace: str
+) -> None:
+    names = keys(namespace, slot_bits=4)
+    roomy, full, _ = (node for node in redis_cluster.nodes if role(node) == b"master")
+    with limited(roomy, "1gb"), limited(full, "64mb"):
+        async with RedisClient(RedisConfig(redis_cluster.url)) as client:
+            usage = await RedisUsage(client, names).measure()
+
+    assert usage.fullest_primary == f"127.0.0.1:{full.port}"
+    assert usage.max_bytes == 64 << 20
+    assert 0 < usage.used_bytes < usage.max_bytes
+
+
+async def test_a_write_that_a_full_primary_refuses_names_it(
+    redis_cluster: RedisCluster, namespace: str
+) -> None:
+    names = keys(namespace, slot_bits=4)
+    full = redis_cluster.master_of(names.record_slot(0))
+    with limited(full, "1"):
+        async with RedisClient(RedisConfig(redis_cluster.url)) as client:
+            with pytest.raises(StoreUnavailable, match=f"OOM .* at 127.0.0.1:{full.port}; raise maxmemory"):
+                await client.execute("HSET", names.record_slot(0), "field", "value")
+
+
+@contextmanager
+def limited(node: RedisServer, maxmemory: str) -> Iterator[None]:
+    with redis.Redis.from_url(node.url) as admin:
+        admin.config_set("maxmemory", maxmemory)
+        try:
+            yield
+        finally:
+            admin.config_set("maxmemory", "0")
 
 
 async def test_a_replica_that_is_dead_keeps_nothing_from_being_measured(namespace: str) -> None:

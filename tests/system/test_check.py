@@ -78,10 +78,19 @@ def test_a_redis_that_forgets_when_it_restarts_is_warned_about(namespace: str, a
 
 
 def test_a_redis_that_could_not_write_to_its_disk_is_warned_about() -> None:
-    sound, failing = (judge_servers(ServerFacts("Redis", (), has_disk_error=each)) for each in (False, True))
+    sound, failing = (judge_servers(ServerFacts("Redis", (), disk_error_nodes=each)) for each in ((), ("",)))
 
     assert list(sound) == []
     assert [each.grade for each in failing] == ["warning"]
+
+
+def test_of_a_cluster_the_nodes_that_are_full_or_forget_are_named() -> None:
+    facts = ServerFacts("Redis", (), full_nodes=("a:1",), forgetful_nodes=("a:1", "b:2"))
+
+    full, forgetful = judge_servers(facts)
+
+    assert "its memory at a:1 is at maxmemory" in full.sentence
+    assert "no append-only file at a:1, b:2, so" in forgetful.sentence
 
 
 @pytest.mark.parametrize(

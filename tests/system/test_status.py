@@ -54,11 +54,12 @@ def test_a_terminal_shows_it_on_one_screen() -> None:
         expected_pages=1_000_000,
         used_bytes=100 << 20,
         max_bytes=400 << 20,
+        fullest_primary="redis-2:6379",
     )
 
     shown = readable(Status(index=index, group=group))
 
     assert "about 250,000 ± 7,900 of 1,000,000 planned (25%)" in shown
-    assert "100 MiB used of 400 MiB" in shown
+    assert "100 MiB used of 400 MiB at redis-2:6379, the fullest primary" in shown
     assert "g, 2 daemons" in shown
     assert ["1", "never", "7", "7"] in [line.split() for line in shown.splitlines()]

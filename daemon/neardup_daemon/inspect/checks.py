@@ -1,6 +1,6 @@
 """Run the checks of `check`: each finding is one sentence, with the remedy where one is needed."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -101,24 +101,33 @@ def judge_archives(settings: Settings) -> Iterator[Finding]:
 
 def judge_servers(facts: ServerFacts) -> Iterator[Finding]:
     """Yield what keeps the servers from taking writes, or from having them still after a restart."""
-    if facts.is_full:
-        yield Finding("bad", "redis: its memory is at maxmemory, so it refuses writes: raise maxmemory")
+    if facts.full_nodes:
+        place = _place(facts.full_nodes)
+        yield Finding(
+            "bad", f"redis: its memory{place} is at maxmemory, so it refuses writes: raise maxmemory"
+        )
     if facts.is_replica:
         yield Finding(
             "bad", "redis: it is a replica, so it refuses writes: name its master, or the sentinels"
         )
-    if facts.has_disk_error:
+    if facts.disk_error_nodes:
         yield Finding(
             "warning",
-            "redis: it could not write to its disk, and may refuse writes: free space there, or repair what"
-            " its log names",
+            f"redis: it could not write to its disk{_place(facts.disk_error_nodes)}, and may refuse writes:"
+            " free space there, or repair what its log names",
         )
-    if not facts.appends:
+    if facts.forgetful_nodes:
         yield Finding(
             "warning",
-            "redis: it keeps no append-only file, so a restart loses what its last snapshot lacks, and then"
-            " daemons wait for 'recover': set appendonly yes",
+            f"redis: it keeps no append-only file{_place(facts.forgetful_nodes)}, so a restart loses what its"
+            " last snapshot lacks, and then daemons wait for 'recover': set appendonly yes",
         )
+
+
+def _place(nodes: Sequence[str]) -> str:
+    """Return where it is in a cluster; nothing for a server alone, whose name is empty."""
+    names = ", ".join(filter(None, nodes))
+    return f" at {names}" if names else ""
 
 
 def judge_tables(settings: Settings, layouts: StoredLayouts) -> Iterator[Finding]:

@@ -28,8 +28,9 @@ class IndexStatus(msgspec.Struct, frozen=True, kw_only=True):
             estimate from a sample.
         pages_error: the standard error of that: by how much it is typically off; 0 where all were counted.
         expected_pages: what it is laid out for.
-        used_bytes: memory of all Redis primaries.
-        max_bytes: their `maxmemory`; 0 if one has none.
+        used_bytes: memory of the fullest Redis primary.
+        max_bytes: its `maxmemory`; 0 if none has a limit.
+        fullest_primary: its `host:port`; empty for a server alone.
     """
 
     namespace: str
@@ -40,6 +41,7 @@ class IndexStatus(msgspec.Struct, frozen=True, kw_only=True):
     expected_pages: int
     used_bytes: int
     max_bytes: int
+    fullest_primary: str
 
 
 class PartitionStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +110,7 @@ async def _index(settings: Settings) -> IndexStatus:
             expected_pages=stores.tables.layouts.tables(stores.tables.state.found.current).expected_pages,
             used_bytes=usage.used_bytes,
             max_bytes=usage.max_bytes,
+            fullest_primary=usage.fullest_primary,
         )
 
 
@@ -149,7 +152,8 @@ def _index_lines(index: IndexStatus) -> Iterator[str]:
     share = index.pages / index.expected_pages
     pages = f"about {index.pages:,} ± {index.pages_error:,}" if index.pages_error else f"{index.pages:,}"
     yield f"pages      {pages} of {index.expected_pages:,} planned ({share:.0%})"
-    yield f"redis      {index.used_bytes / _MIB:,.0f} MiB used{maximum}"
+    place = f" at {index.fullest_primary}, the fullest primary" if index.fullest_primary else ""
+    yield f"redis      {index.used_bytes / _MIB:,.0f} MiB used{maximum}{place}"
 
 
 def _group_lines(group: GroupStatus) -> Iterator[str]:

@@ -89,12 +89,12 @@ class RedisClient:
         async with self._supervisor.client() as client:
             return await client.execute_command(*command)
 
-    async def on_every_node(self, *command: str) -> list[Any]:
-        """Run one command on every node, primaries and replicas; return one answer each."""
+    async def by_node(self, *command: str) -> Mapping[str, Any]:
+        """Run one command on every node, masters and replicas; return the answers as `by_master` does."""
         if not self.is_cluster:
-            return [await self.execute(*command)]
+            return {"": await self.execute(*command)}
         async with self._supervisor.client() as client:
-            return [await client.execute_command(*command, target_nodes=node) for node in client.get_nodes()]
+            return await _answers(client, (await client.initialize()).get_nodes(), command)
 
     async def by_master(self, *command: str) -> Mapping[str, Any]:
         """Run one command on every master; return the answers by `host:port`.
@@ -104,8 +104,7 @@ class RedisClient:
         if not self.is_cluster:
             return {"": await self.execute(*command)}
         async with self._supervisor.client() as client:
-            nodes = await _primaries(client)
-            return {node.name: await client.execute_command(*command, target_nodes=node) for node in nodes}
+            return await _answers(client, await _primaries(client), command)
 
     async def key_count(self) -> int:
         """Return how many keys the server holds, or all masters of a cluster together.
@@ -196,6 +195,11 @@ class RedisClient:
         if self.is_cluster:
             return await send_acknowledged_in_cluster(client, commands[0], counter, seconds)
         return await send_acknowledged(client, commands, counter, seconds)
+
+
+async def _answers(client: Any, nodes: Sequence[Any], command: Sequence[str]) -> Mapping[str, Any]:
+    """Run a command on some nodes of a cluster, one after the other; return the answers by `host:port`."""
+    return {node.name: await client.execute_command(*command, target_nodes=node) for node in nodes}
 
 
 async def _primaries(client: Any) -> Sequence[Any]:

@@ -276,7 +276,8 @@ def redis_errors(*, is_cluster: bool = False) -> Iterator[None]:
     except exceptions.DataError:
         raise  # a bug of ours: what we send is no command
     except (exceptions.RedisError, exceptions.RedisClusterException, OSError) as error:
-        words = _SCRIPT_PLACE.sub("", _words(_origin(error)))
+        origin = _origin(error)
+        words = f"{_SCRIPT_PLACE.sub('', _words(origin))}{_place(origin)}"
         raise _error(fault_of(error, is_cluster=is_cluster), words) from error
 
 
@@ -295,6 +296,12 @@ def _origin(error: Exception) -> Exception:
 
 def _words(error: Exception) -> str:
     return f"{_FIRST_WORDS.get(type(error), '')} {error}".strip().rstrip(".")
+
+
+def _place(error: Exception) -> str:
+    """Return which node of a cluster answered, where its client keeps that with the error."""
+    node = getattr(error, "connection", None)
+    return f" at {node.name}" if node and isinstance(error, exceptions.ResponseError) else ""
 
 
 def _error(fault: Fault, words: str) -> NeardupError:

@@ -1,7 +1,7 @@
 """Check that a server can be trusted to keep what is written."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,20 +31,21 @@ class ServerFacts:
     Attributes:
         name: product and version.
         warnings: what works but costs memory, each with its remedy.
-        is_full: whether one has as much as its `maxmemory`, and so refuses writes.
+        full_nodes: those that have as much as their `maxmemory`, and so refuse writes, by `host:port`; the
+            name of a server alone is empty.
         is_replica: whether it is one server, and a replica, which refuses writes.
         clock_seconds: epoch seconds by each node that says so.
-        appends: whether no node says that it keeps no append-only file.
-        has_disk_error: whether a node could not write its append-only file, or its last snapshot.
+        forgetful_nodes: those that say that they keep no append-only file.
+        disk_error_nodes: those that could not write their append-only file, or their last snapshot.
     """
 
     name: str
     warnings: tuple[str, ...]
-    is_full: bool = False
+    full_nodes: tuple[str, ...] = ()
     is_replica: bool = False
     clock_seconds: tuple[float, ...] = ()
-    appends: bool = True
-    has_disk_error: bool = False
+    forgetful_nodes: tuple[str, ...] = ()
+    disk_error_nodes: tuple[str, ...] = ()
 
 
 async def inspect_servers(client: RedisClient) -> ServerFacts:
@@ -53,7 +54,8 @@ async def inspect_servers(client: RedisClient) -> ServerFacts:
     Raises:
         ConfigError: a server is too old, or may evict what it stored.
     """
-    infos = await client.on_every_node("INFO")
+    by_node = await client.by_node("INFO")
+    infos = list(by_node.values())
     for info in infos:
         _check_version(info)
         _check_policy(info)
@@ -63,11 +65,11 @@ async def inspect_servers(client: RedisClient) -> ServerFacts:
     return ServerFacts(
         _name(infos[0]),
         tuple(warnings),
-        is_full=any(map(_is_full, infos)),
+        full_nodes=_nodes(by_node, _is_full),
         is_replica=not client.is_cluster and infos[0].get("role") == "slave",
         clock_seconds=clocks,
-        appends=all(int(info.get("aof_enabled", 1)) for info in infos),
-        has_disk_error=any(map(_has_disk_error, infos)),
+        forgetful_nodes=_nodes(by_node, _is_forgetful),
+        disk_error_nodes=_nodes(by_node, _has_disk_error),
     )
 
 
@@ -85,9 +87,17 @@ def _name(info: Mapping[str, Any]) -> str:
     return f"Redis {info['redis_version']}"
 
 
+def _nodes(infos: Mapping[str, Any], is_such: Callable[[Mapping[str, Any]], bool]) -> tuple[str, ...]:
+    return tuple(name for name, info in infos.items() if is_such(info))
+
+
 def _is_full(info: Mapping[str, Any]) -> bool:
     counted = int(info["used_memory"]) - int(info.get("mem_not_counted_for_evict", 0))
     return 0 < int(info["maxmemory"]) <= counted
+
+
+def _is_forgetful(info: Mapping[str, Any]) -> bool:
+    return not int(info.get("aof_enabled", 1))
 
 
 def _has_disk_error(info: Mapping[str, Any]) -> bool:
@@ -126,9 +136,9 @@ async def _raise_limits(client: RedisClient) -> list[str]:
 
 async def _raise_limit(client: RedisClient, name: str, wanted: int) -> None:
     for known_name in (name, name.replace("listpack", "ziplist")):
-        answers = await client.on_every_node("CONFIG GET", known_name)
-        values = [int(value) for answer in answers for value in answer.values()]
+        answers = await client.by_node("CONFIG GET", known_name)
+        values = [int(value) for answer in answers.values() for value in answer.values()]
         if values:
             if min(values) < wanted:
-                await client.on_every_node("CONFIG SET", known_name, str(wanted))
+                await client.by_node("CONFIG SET", known_name, str(wanted))
             return

@@ -1,9 +1,9 @@
-"""Measure how full Redis is: its memory, and how many page records one index has there."""
+"""Measure how full Redis is: the memory of its fullest primary, and the page records that one index has."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import Keys
@@ -25,15 +25,18 @@ class Usage(NamedTuple):
 
     Attributes:
         records: page records of this index, stubs of removed pages included; an estimate.
-        used_bytes: memory of all primaries together.
-        max_bytes: their `maxmemory` together; 0 if one of them has no limit.
+        used_bytes: memory of the fullest primary: the one that has most of its limit, or most where none has
+            a limit.
+        max_bytes: its `maxmemory`; 0 if none has a limit.
         records_error: standard error of `records`; 0 where all slots were counted.
+        fullest_primary: its `host:port`; empty for a server alone.
     """
 
     records: int
     used_bytes: int
     max_bytes: int
     records_error: int = 0
+    fullest_primary: str = ""
 
 
 class RedisUsage:
@@ -57,14 +60,15 @@ class RedisUsage:
         Cost: INFO on every primary, and a script call of about 1 ms, up to 16 of them while the index is
         nearly empty; in a cluster as many for each shard.
         """
-        primaries = (await self._client.by_master("INFO")).values()
-        limits = [int(info["maxmemory"]) for info in primaries]
+        primaries = await self._client.by_master("INFO")
+        fullest = max(primaries, key=lambda name: _fullness(primaries[name]))
         records, error = await self._records()
         return Usage(
             records=records,
             records_error=error,
-            used_bytes=sum(int(info["used_memory"]) for info in primaries),
-            max_bytes=sum(limits) if all(limits) else 0,
+            used_bytes=int(primaries[fullest]["used_memory"]),
+            max_bytes=int(primaries[fullest]["maxmemory"]),
+            fullest_primary=fullest,
         )
 
     async def _records(self) -> tuple[int, int]:
@@ -90,3 +94,9 @@ class RedisUsage:
         for slot in slots:
             by_shard.setdefault(slot // slots_per_shard, []).append(self._keys.record_slot(slot))
         return [ScriptCall(keys, ()) for keys in by_shard.values()]
+
+
+def _fullness(info: Mapping[str, Any]) -> tuple[float, int]:
+    """Return what primaries are compared by: the used share of the limit, then the bytes."""
+    used, limit = int(info["used_memory"]), int(info["maxmemory"])
+    return used / limit if limit else 0.0, used
