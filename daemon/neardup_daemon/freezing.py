@@ -15,7 +15,7 @@ from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.page_freezing import Filled, PageFreezer
 from neardup_daemon.preparing import forked_parents, open_parallel_preparation, sketch_config
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.stopping import Stop
+from neardup_daemon.stopping import Stop, Stopped
 from neardup_daemon.tally import dead_letter_complaint
 from neardup_stream.archive.building import ArchiveBuilder, Built, sorting_bytes
 from neardup_stream.archive.frozen import KEYS
@@ -42,7 +42,7 @@ from neardup_stream.streams.files.digests import LateDigests
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource, PlaceOf
 
-__all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "Stopped", "forked_workers", "write_archive"]
+__all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "forked_workers", "write_archive"]
 
 PARTS: Final = (KEYS, PASSAGES, SEARCH, TEXTS)
 """What an archive may hold beside the log; all but the first are made of texts."""
@@ -99,12 +99,6 @@ class Frozen(NamedTuple):
     filled: Filled
 
 
-class Stopped(NamedTuple):
-    """A run that a signal ended: there is no archive."""
-
-    exit_code: int
-
-
 class _StopRequested(Exception):  # noqa: N818 - no error
     """Ends the thread that builds, before its next step."""
 
@@ -128,7 +122,7 @@ async def write_archive(
         forked: see `forked_workers`.
 
     Returns:
-        What came of it.
+        What came of it; where a signal ended it, there is no archive.
 
     Raises:
         ConfigError: a file, topic or index cannot be read, the name is taken, or nearly all records are dead

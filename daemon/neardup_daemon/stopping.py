@@ -3,14 +3,17 @@
 import asyncio
 import logging
 import signal
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import NamedTuple, TypeVar
 
 from neardup_daemon.exit_codes import OK, after_signal
 from neardup_daemon.logs import log_event
 
-__all__ = ["Stop", "is_ignored"]
+__all__ = ["Stop", "Stopped", "is_ignored", "unless_stopped"]
+
+_T = TypeVar("_T")
 
 _logger = logging.getLogger(__name__)
 
@@ -84,3 +87,17 @@ class Stop:
         log_event(_logger, "stop_now", level=logging.WARNING, signal=number.name)
         self.exit_code = after_signal(number)
         task.cancel()
+
+
+class Stopped(NamedTuple):
+    """Work that a signal ended."""
+
+    exit_code: int
+
+
+async def unless_stopped(work: Awaitable[_T]) -> _T | Stopped:
+    """Return what comes of the work, never None; the first signal cancels it, and it cleans up."""
+    stop, result = Stop(), None
+    with stop.on_signals():
+        result = await work
+    return Stopped(stop.unfinished_code) if result is None else result

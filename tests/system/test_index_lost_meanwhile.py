@@ -11,11 +11,12 @@ import pytest
 import redis
 from neardup_daemon.files_run import run_over_files
 from neardup_daemon.files_run_options import FilesRun
-from neardup_daemon.freezing import FreezeRun, Stopped, write_archive
+from neardup_daemon.freezing import FreezeRun, write_archive
 from neardup_daemon.inspect.verifying_files import FilesOfRuns, read_files
 from neardup_daemon.repair.expiring import expire_now
 from neardup_daemon.repair.rebuilding import rebuild_index
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stopping import Stopped
 from neardup_daemon.tally import Tally
 
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES

@@ -24,7 +24,8 @@ from tests.chaos.crawl import crawl
 from tests.chaos.fleet import serving
 from tests.chaos.judging import stored_partition, violations, wait_until_quiet
 from tests.servers.daemon import start_daemon
-from tests.servers.process import wait_until
+from tests.servers.process import is_paused, wait_until
+from tests.servers.program import piped_program
 from tests.servers.redis import start_redis
 from tests.system.conftest import Site
 from tests.system.test_run import publish
@@ -254,6 +255,25 @@ def test_a_recovery_that_is_refused_leaves_the_index_and_nothing_of_earlier_ones
     assert "group 'mistyped' has committed no offset" in of_another_group.stderr.decode()
     assert "are judged with other settings" in by_another_policy.stderr.decode()
     assert not own.client.exists(abandoned)
+    check(own, messages)
+
+
+def test_a_signal_ends_a_recovery_and_its_lease(own: Own) -> None:
+    messages = crawl(RECORDS // 8, seed=12)
+    own.finish(messages)
+    settings = (*own.settings, "failpoints.stop=before records.replace")
+    overrides = [word for setting in settings for word in ("--set", setting)]
+    with piped_program(["recover", *overrides]) as run:
+        wait_until(lambda: is_paused(run.child.pid), 60)
+        (lease,) = own.client.scan_iter("*:recovering")
+        run.child.send_signal(signal.SIGTERM)
+        run.child.send_signal(signal.SIGCONT)
+        code, log = run.child.wait(60), run.stderr.read()
+
+    assert code == 128 + signal.SIGTERM
+    assert b"Traceback" not in log
+    assert not own.client.exists(lease)
+    own.recover()
     check(own, messages)
 
 

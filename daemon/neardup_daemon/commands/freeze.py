@@ -13,6 +13,7 @@ from neardup_daemon.commands.options import Number, WholeNumber, settings_files,
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stopping import Stopped
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.streams.files.outputs import check_outputs, check_outside
 from neardup_stream.streams.files.source import check_inputs
@@ -151,7 +152,7 @@ def freeze(
     has_index = is_index or options["state_dir"] is not None
     origin = _origin(is_index=has_index, is_kafka=is_kafka, has_files=bool(files))
     check_inputs(files)  # before kernels are compiled
-    from neardup_daemon.freezing import FreezeRun, Stopped, forked_workers, write_archive  # noqa: PLC0415 - Redis is not for --help
+    from neardup_daemon.freezing import FreezeRun, forked_workers, write_archive  # noqa: PLC0415 - Redis is not for --help
 
     check_workers(options["worker_count"])
     check_outputs(settings_files(settings), [str(options["output"])])

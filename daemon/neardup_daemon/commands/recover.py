@@ -7,6 +7,7 @@ import click
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stopping import Stopped, unless_stopped
 from neardup_daemon.terminal import counted, printable
 
 __all__ = ["recover"]
@@ -16,7 +17,7 @@ _SHOWN = 10
 
 @click.command()
 @with_settings("kafka.bootstrap_servers", "redis.url", "redis.namespace", has_logs=True)
-def recover(settings: Settings) -> None:
+def recover(settings: Settings) -> int:
     """Build the index anew from the pages topic, and correct what subscribers hold by the events topic.
 
     For when Redis lost what was decided: it was emptied, an older copy was restored, or a replica took over
@@ -29,7 +30,10 @@ def recover(settings: Settings) -> None:
     from neardup_daemon.repair.recovering import recover_index  # noqa: PLC0415 - Kafka and Redis are not for --help
 
     with count_progress("records") as on_records:
-        done = asyncio.run(recover_index(settings, on_records))
+        done = asyncio.run(unless_stopped(recover_index(settings, on_records)))
+    if isinstance(done, Stopped):
+        click.echo("stopped: run it again, from the beginning", err=True)
+        return done.exit_code
     click.echo(
         f"{counted(done.record_count, 'record')} judged again: {counted(done.page_count, 'page')},"
         f" {counted(done.cluster_count, 'cluster')}; {done.event_count:,} corrections published"
@@ -47,3 +51,4 @@ def recover(settings: Settings) -> None:
             click.echo(f"  {printable(page_id)}")
     if done.removed_count is None:
         click.echo("the keys of the former index could not be removed: grant +scan +unlink and delete them")
+    return 0
