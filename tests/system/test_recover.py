@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import shlex
 import signal
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import redis
@@ -274,6 +275,24 @@ def test_a_signal_ends_a_recovery_and_its_lease(own: Own) -> None:
     assert b"Traceback" not in log
     assert not own.client.exists(lease)
     own.recover()
+    check(own, messages)
+
+
+def test_keys_that_recover_may_not_look_for_are_named_for_another_user(own: Own) -> None:
+    messages = crawl(RECORDS // 8, seed=12)
+    own.finish(messages)
+    admin: Any = own.client
+    admin.execute_command("ACL", "SETUSER", "default", "-scan")
+    said = own.recover()
+    admin.execute_command("ACL", "SETUSER", "default", "+scan")
+
+    (command,) = (line for line in said.splitlines() if line.startswith("  redis-cli"))
+    pattern = shlex.split(command)[3]
+    own.client.unlink(*own.client.scan_iter(pattern))
+    indexes = {key.split(b":")[1] for key in own.client.scan_iter() if b"{" in key}
+
+    assert "lacks the right +scan;" in said
+    assert len(indexes) == 1
     check(own, messages)
 
 

@@ -49,6 +49,12 @@ def recover(settings: Settings) -> int:
         )
         for page_id in done.lost[:_SHOWN]:
             click.echo(f"  {printable(page_id)}")
-    if done.removed_count is None:
-        click.echo("the keys of the former index could not be removed: grant +scan +unlink and delete them")
+    if not done.is_tidy:
+        click.echo(
+            "keys of former indexes are left, as this user lacks the right +scan; once it is granted, the"
+            " next 'recover' removes all of them"
+        )
+        if done.former_keys:
+            click.echo("or another user removes those of the index that was replaced:")
+            click.echo(f"  redis-cli --scan --pattern '{done.former_keys}' | xargs -n 1000 redis-cli unlink")
     return 0

@@ -71,7 +71,8 @@ class Recovered(NamedTuple):
         waiting_count: records behind those that the group has committed, which daemons judge once they run.
         lost: ids of pages that subscribers held in a cluster and of which no record was judged again.
         deleted_before: by partition number, the first offset that is kept, where earlier records are gone.
-        removed_count: keys of the former index that were removed; None where the user may not.
+        is_tidy: whether no keys of former indexes are left; the user may not look for them without `scan`.
+        former_keys: a pattern that matches those of the index that was replaced; None where none was known.
     """
 
     record_count: int
@@ -81,7 +82,8 @@ class Recovered(NamedTuple):
     waiting_count: int
     lost: list[str]
     deleted_before: dict[int, int]
-    removed_count: int | None
+    is_tidy: bool
+    former_keys: str | None
 
 
 class _NoSink:
@@ -155,9 +157,10 @@ async def _recover(
             await begin_to_correct(client, name, namespace)
 
         await publisher.publish(begin)
+        former = await installed_schema_id(client, name)
         await install(client, name, schema(settings), namespace)
         await lease.take()  # the keys of another recovery are not to be removed
-        removed_count = await _remove_others(client, name)
+        is_tidy = await _remove_others(client, name)
     return Recovered(
         record_count,
         publisher.page_count,
@@ -168,7 +171,8 @@ async def _recover(
         ),
         publisher.lost,
         {one.number: first for one, first in pages.beginnings.items() if first > 0 and committed.get(one)},
-        removed_count,
+        is_tidy,
+        f"{index_prefix(name, former)}*" if former else None,
     )
 
 
@@ -254,14 +258,15 @@ async def _commit(settings: Settings, stores: Stores, committed: dict[Partition,
     await commit_for_group(kafka_connection(settings), settings.kafka.group_id, offsets)
 
 
-async def _remove_others(client: RedisClient, name: str) -> int | None:
-    """Remove the keys of all indexes but the installed one; how many, None where the user may not."""
+async def _remove_others(client: RedisClient, name: str) -> bool:
+    """Remove the keys of all indexes but the installed one; return whether the user may."""
     installed = await installed_schema_id(client, name)
     if installed is None:
-        return 0  # which keys are of no use is not known
+        return True  # which keys are of no use is not known
     kept = (meta_key(name), epochs_key(name), recovering_key(name), index_prefix(name, installed))
     try:
-        return await client.delete_matching(all_keys(name), kept)
+        await client.delete_matching(all_keys(name), kept)
     except ConfigError as error:
         log_event(_logger, "former_keys_kept", level=logging.WARNING, error=str(error))
-        return None
+        return False
+    return True
