@@ -37,6 +37,7 @@ from neardup_stream.stores.redis.namespace import (
     Namespace,
     check_index,
     enter_index,
+    is_installed,
     open_namespace,
 )
 from neardup_stream.stores.redis.records import RedisRecords
@@ -177,6 +178,7 @@ def build_stores(
     epochs = InputEpochs(client, settings.redis.namespace, cluster_store, cluster_keys, namespace.token)
     frames = with_failpoints("frames", RedisFrames(client, keys), points)
     rounds = RedisSweepRounds(client, settings.redis.namespace, namespace.schema_id)
+    installed = partial(is_installed, client, settings.redis.namespace, namespace.token)
     return Stores(
         judged=judged,
         frames=frames,
@@ -187,7 +189,7 @@ def build_stores(
         tables=tables,
         epochs=epochs,
         usage=RedisUsage(client, keys),
-        sweep_rounds=GuardedSweepRounds(rounds, guarded) if guarded else rounds,
+        sweep_rounds=GuardedSweepRounds(rounds, guarded, installed) if guarded else rounds,
     )
 
 

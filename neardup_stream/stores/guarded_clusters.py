@@ -209,6 +209,15 @@ class GuardedClusters:
         else:
             await self.check()
 
+    async def abandon(self, detail: str) -> NoReturn:
+        """Stop all daemons, this one included, for a loss that was found elsewhere.
+
+        Raises:
+            IndexLost: always.
+        """
+        await self._lose(self._stored)
+        raise IndexLost(f"index {self._token} {detail}")
+
     @property
     def _stored(self) -> bytes:
         """What the cell of the index is expected to hold."""
@@ -247,9 +256,7 @@ class GuardedClusters:
         self._raise(found)
 
     async def _went_back(self, detail: str) -> NoReturn:
-        """Stop all daemons, this one included."""
-        await self._lose(self._stored)
-        raise IndexLost(f"index {self._token} went back to an earlier state: {detail}")
+        await self.abandon(f"went back to an earlier state: {detail}")
 
     async def _lose(self, stored: bytes | None) -> None:
         """Overwrite the token, so that all daemons stop."""

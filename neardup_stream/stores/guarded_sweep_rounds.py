@@ -1,4 +1,6 @@
-"""Guard the rounds of the sweep: nothing is claimed where the index lost what was decided."""
+"""Guard the rounds of the sweep: nothing is claimed where the index lost decisions or its meta record."""
+
+from collections.abc import Awaitable, Callable
 
 from neardup_stream.stores.guarded_clusters import GuardedClusters
 from neardup_stream.stores.sweep_rounds import Claim, SweepRounds
@@ -12,13 +14,17 @@ class GuardedSweepRounds:
     Args:
         rounds: remembers how far the sweep has come.
         clusters: of the index.
+        is_installed: asks whether the meta record still names the index.
 
-    Cost: one round trip more for each claim.
+    Cost: two round trips more for each claim.
     """
 
-    def __init__(self, rounds: SweepRounds, clusters: GuardedClusters) -> None:
+    def __init__(
+        self, rounds: SweepRounds, clusters: GuardedClusters, is_installed: Callable[[], Awaitable[bool]]
+    ) -> None:
         self._rounds = rounds
         self._clusters = clusters
+        self._is_installed = is_installed
 
     async def now_seconds(self) -> float:
         """See the contract."""
@@ -27,4 +33,6 @@ class GuardedSweepRounds:
     async def claim(self, slot_limit: int, slot_count: int, round_seconds: float) -> Claim:
         """See the contract."""
         await self._clusters.check_state()
+        if not await self._is_installed():
+            await self._clusters.abandon("is not named by the meta record of its namespace any more")
         return await self._rounds.claim(slot_limit, slot_count, round_seconds)

@@ -78,6 +78,19 @@ def test_a_daemon_whose_index_is_emptied_says_so_once_and_writes_nothing_more(ow
         assert own.client.dbsize() == 0
 
 
+def test_a_daemon_whose_meta_record_alone_is_lost_writes_nothing_more_and_none_starts(own: Own) -> None:
+    meta = meta_key(Settings.load(overrides=own.settings).redis.namespace)
+    with start_daemon(own.settings) as daemon:
+        daemon.wait_until_ready()
+        own.client.delete(meta)
+        wait_until(lambda: daemon.get("/readyz")[0] == 503, 30)
+        reason = daemon.get("/readyz")[1]
+
+        assert "is not named by the meta record" in reason
+        assert f"{meta} is not there any more, and the index that it named is" in refusal(own)
+        assert not own.client.exists(meta)
+
+
 def test_a_daemon_does_not_start_where_the_group_has_committed_and_redis_knows_nothing(own: Own) -> None:
     finish(own)
     own.client.flushall()

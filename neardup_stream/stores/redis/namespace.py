@@ -23,7 +23,7 @@ from neardup_stream.stores.guarded_clusters import INDEX, REMEDY, GuardedCluster
 from neardup_stream.stores.index_identity import TIME_DIGITS, Policy, new_token
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.index_formats import differences_of, explain_difference
-from neardup_stream.stores.redis.keys import ClusterKeys, meta_key
+from neardup_stream.stores.redis.keys import ClusterKeys, epochs_key, meta_key
 from neardup_stream.version import __version__
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "found_successor",
     "install",
     "installed_schema_id",
+    "is_installed",
     "open_namespace",
     "read_namespace",
     "require_corrected",
@@ -108,11 +109,12 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
 
     Raises:
         ConfigError: it was created with another schema, or has another policy; the message names every
-            difference. Or a recovery of it did not end.
+            difference. Or a recovery of it did not end, or it lost its meta record.
         CorruptData: its meta record is not ours.
     """
     meta = meta_key(namespace)
     await require_corrected(client, namespace)
+    await _require_described(client, namespace, schema)
     await _discard_empty(client, namespace, schema)
     # Before anything is written: an index that is refused stays as it is.
     is_of_former_release = await read_namespace(client, namespace, schema) is not None
@@ -129,6 +131,20 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
         _logger.info("policy_in_force", extra={"fields": {"number": policy.number, **policy.settings}})
     await check_policy(client, namespace, policy)
     return created
+
+
+async def _require_described(client: RedisClient, namespace: str, schema: Schema) -> None:
+    """Require a meta record where keys of an index are: the master that had it may have lost it alone.
+
+    Raises:
+        ConfigError: there is none; the message names the remedy.
+    """
+    meta = meta_key(namespace)
+    index = ClusterKeys(namespace=namespace, schema_id=schema_id(schema), slot_bits=0).of(INDEX)
+    # First what is written later: another daemon may create the index meanwhile.
+    counts = [await client.execute("HLEN", key) for key in (epochs_key(namespace), index)]
+    if any(counts) and not await client.execute("HLEN", meta):
+        raise ConfigError(f"Redis: {meta} is not there any more, and the index that it named is; {REMEDY}")
 
 
 async def _discard_empty(client: RedisClient, namespace: str, schema: Schema) -> None:
@@ -176,6 +192,12 @@ def _namespace(schema_name: str, handle_key: bytes, identity: Sequence[bytes | N
         is_created=is_created is not None,
         version_floor=int(version_floor or 0),
     )
+
+
+async def is_installed(client: RedisClient, namespace: str, token: str) -> bool:
+    """Return whether this is the index that the meta record of a namespace names."""
+    stored: bytes | None = await client.execute("HGET", meta_key(namespace), _TOKEN)
+    return stored == token.encode()
 
 
 async def enter_index(

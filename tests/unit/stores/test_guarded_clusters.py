@@ -86,7 +86,7 @@ async def test_an_emptied_store_is_noticed_before_anything_is_written(
 
 async def test_an_emptied_store_is_noticed_before_slots_are_claimed() -> None:
     store = MemoryClusters()
-    rounds = GuardedSweepRounds(MemorySweepRounds(lambda: NOW), await created(store))
+    rounds = guarded_rounds(await created(store))
     store._tables.clear()
 
     with pytest.raises(IndexLost, match="index 0193a0b1 is not there any more"):
@@ -95,7 +95,24 @@ async def test_an_emptied_store_is_noticed_before_slots_are_claimed() -> None:
 
 @pytest.mark.parametrize("claim", SWEEP_ROUNDS_CLAIMS, ids=lambda claim: claim.__name__)
 async def test_guarded_rounds_keep_the_contract(claim: SweepRoundsClaim) -> None:
-    await claim(GuardedSweepRounds(MemorySweepRounds(lambda: NOW), await created(MemoryClusters())))
+    await claim(guarded_rounds(await created(MemoryClusters())))
+
+
+async def test_an_index_whose_meta_record_is_lost_is_lost_for_all() -> None:
+    store = MemoryClusters()
+    rounds = guarded_rounds(await created(store), is_named=False)
+
+    with pytest.raises(IndexLost, match="index 0193a0b1 is not named by the meta record"):
+        await rounds.claim(10, 100, 60.0)
+    with pytest.raises(IndexLost):
+        await GuardedClusters(store, INDEX_A).check()
+
+
+def guarded_rounds(clusters: GuardedClusters, *, is_named: bool = True) -> GuardedSweepRounds:
+    async def is_installed() -> bool:
+        return is_named
+
+    return GuardedSweepRounds(MemorySweepRounds(lambda: NOW), clusters, is_installed)
 
 
 async def test_a_commit_to_an_emptied_store_changes_nothing() -> None:
@@ -155,7 +172,7 @@ async def test_an_older_copy_is_noticed_by_a_commit_of_another_partition() -> No
 async def test_an_older_copy_is_noticed_where_nothing_is_read_or_decided() -> None:
     store = MemoryClusters()
     guarded = await created(store)
-    rounds = GuardedSweepRounds(MemorySweepRounds(lambda: NOW), guarded)
+    rounds = guarded_rounds(guarded)
     await decide(guarded, 10)
     copy = deepcopy(store)
     await decide(guarded, 20)
