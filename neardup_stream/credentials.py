@@ -6,14 +6,16 @@ or missing at that moment, the last valid contents apply.
 
 import logging
 import ssl
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 from neardup_stream.errors import ConfigError
+from neardup_stream.sparse_lines import SparseLines
 
 __all__ = [
     "Login",
@@ -85,13 +87,33 @@ class _Reread(Generic[T]):
     def __init__(self, read: Callable[[], T]) -> None:
         self._read = read
         self._latest = read()
+        self._lines: defaultdict[str, SparseLines] = defaultdict(SparseLines)
 
     def get(self) -> T:
         try:
             self._latest = self._read()
         except ConfigError as error:
-            _log.warning("credentials_kept", extra={"fields": {"reason": str(error)}})
+            if self._lines[str(error)].count():
+                _log.warning("credentials_kept", extra={"fields": {"reason": str(error)}})
         return self._latest
+
+
+class _Contexts:
+    """The latest context whose files fit together; its authorities are renewed also while our own do not.
+
+    Those that a file does not hold any more are trusted until all fits.
+    """
+
+    def __init__(self, load: Callable[[TlsFiles], ssl.SSLContext], files: TlsFiles) -> None:
+        self._files = files
+        self._latest = _Reread(lambda: load(files))
+
+    def get(self) -> ssl.SSLContext:
+        context = self._latest.get()
+        if self._files.ca_file:
+            with suppress(OSError):  # then those that are known count
+                context.load_verify_locations(self._files.ca_file)
+        return context
 
 
 class Password:
@@ -128,7 +150,7 @@ class TlsContext(ssl.SSLContext):
         return super().__new__(cls, ssl.PROTOCOL_TLS_CLIENT)
 
     def __init__(self, files: TlsFiles) -> None:
-        self._contexts = _Reread(lambda: _load(files))
+        self._contexts = _Contexts(_load, files)
 
     def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
         """Reload the files; asyncio calls this once for each connection. Cost: some 1 ms."""
@@ -151,7 +173,7 @@ class ServerTlsContext(ssl.SSLContext):
         return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
 
     def __init__(self, files: TlsFiles) -> None:
-        self._contexts = _Reread(lambda: _load_server(files))
+        self._contexts = _Contexts(_load_server, files)
 
     def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
         """Load the files anew: asyncio calls this once for each connection. Costs some 1 ms."""

@@ -23,11 +23,11 @@ from neardup_stream.pipeline.column_items import joined
 from neardup_stream.pipeline.forked_parent import ForkedParent, fork_parent
 from neardup_stream.pipeline.preparation import OnRecord, Prepares
 from neardup_stream.pipeline.prepared_answer import pack_prepared, unpack_prepared
-from neardup_stream.pipeline.sparse_lines import SparseLines
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 from neardup_stream.pipeline.worker_main import OUT_OF_MEMORY, SHORT_OF_MEMORY, Job, OnItem, Work
 from neardup_stream.pipeline.worker_process import WorkEnded, WorkerProcess, WorkFailed
 from neardup_stream.pipeline.worker_request import pack_request, unpack_request
+from neardup_stream.sparse_lines import SparseLines
 
 __all__ = ["BuildPreparation", "GuardedPreparation", "fork_preparation"]
 

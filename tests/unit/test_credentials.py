@@ -95,6 +95,41 @@ def test_the_last_files_that_fit_together_count_while_they_are_replaced(
     assert [record.message for record in caplog.records] == ["credentials_kept"] * 2
 
 
+def test_an_authority_that_is_added_counts_while_our_certificate_lacks_its_key(
+    authority: Authority, tmp_path: Path
+) -> None:
+    first, second = authority.sign("first"), authority.sign("second")
+    files = trusted, *shown = [tmp_path / "ca.pem", tmp_path / "own.pem", tmp_path / "own.key"]
+    replace_all(files, [authority.ca_file, *first])
+    context = TlsContext(
+        TlsFiles(ca_file=str(trusted), certificate_file=str(shown[0]), key_file=str(shown[1]))
+    )
+    added = Authority(tmp_path, "added")
+    server = server_context(authority)
+    server.load_cert_chain(*added.sign("server"))
+
+    replace_all(shown[:1], second[:1])
+    with pytest.raises(ssl.SSLCertVerificationError):
+        connect(context, server)
+    trusted.write_bytes(trusted.read_bytes() + Path(added.ca_file).read_bytes())
+
+    assert connect(context, server) == "first"
+
+
+def test_one_reason_why_files_do_not_count_is_logged_once_a_minute(
+    authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "ca.pem"
+    replace_all([path], [authority.ca_file])
+    context = TlsContext(TlsFiles(ca_file=str(path)))
+
+    path.unlink()
+    for _ in range(5):
+        context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="127.0.0.1")
+
+    assert [record.message for record in caplog.records] == ["credentials_kept"]
+
+
 def replace_all(paths: list[Path], contents: tuple[str, ...] | list[str]) -> None:
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(Path(content).read_bytes())

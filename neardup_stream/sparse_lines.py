@@ -1,4 +1,4 @@
-"""Count what may happen with every page, for a log that has at most one line a minute about it."""
+"""Count what may happen often, for a log that has at most one line a minute about it."""
 
 from collections.abc import Callable
 from threading import Lock

@@ -1,4 +1,4 @@
-from neardup_stream.pipeline.sparse_lines import SparseLines
+from neardup_stream.sparse_lines import SparseLines
 
 
 def test_the_first_case_has_a_line_and_then_one_a_minute_has_the_number_since() -> None:
