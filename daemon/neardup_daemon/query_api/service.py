@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from neardup_daemon.stored_index import NoIndex, open_stored_index
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
 from neardup_daemon.telemetry.process_metrics import ProcessMetrics
 from neardup_daemon.telemetry.watching import watching_limits
+from neardup_daemon.wiring import Stores
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.version import __version__
@@ -57,16 +59,18 @@ async def run_query_service(
     stop = Stop()
     with stop.on_signals():
         log_event(_logger, "starting", version=__version__)
-        if waits_for_index:
-            async with serve_api(settings.api, None, metrics, registry.prometheus):
-                await _index_stored(settings, state_dir)
-        async with (
-            open_stored_index(settings, state_dir) as stores,
-            serving_queries(
-                settings, stores, metrics, registry.prometheus, forked=forked, has_kafka=state_dir is None
-            ),
-            watching_limits(stores.tables, process),
-        ):
+        async with AsyncExitStack() as stack:
+            if waits_for_index:
+                async with serve_api(settings.api, None, metrics, registry.prometheus):
+                    stores = await _await_index(settings, state_dir, stack)
+            else:
+                stores = await stack.enter_async_context(open_stored_index(settings, state_dir))
+            await stack.enter_async_context(
+                serving_queries(
+                    settings, stores, metrics, registry.prometheus, forked=forked, has_kafka=state_dir is None
+                )
+            )
+            await stack.enter_async_context(watching_limits(stores.tables, process))
             process.service(settings, stores.namespace.schema_id)
             process.state("ready")
             log_event(_logger, "started", schema=stores.namespace.schema_id)
@@ -77,13 +81,12 @@ async def run_query_service(
     return stop.exit_code
 
 
-async def _index_stored(settings: Settings, state_dir: Path | None) -> None:
-    """Return once something is stored under the namespace."""
+async def _await_index(settings: Settings, state_dir: Path | None, stack: AsyncExitStack) -> Stores:
+    """Return the index once something is stored under the namespace; the stack closes it."""
     said = ""
     while True:
         try:
-            async with open_stored_index(settings, state_dir):
-                return
+            return await stack.enter_async_context(open_stored_index(settings, state_dir))
         except (NoIndex, StoreUnavailable) as error:
             if str(error) != said:
                 said = str(error)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import redis
 
 from tests.servers.certificates import Authority
 from tests.servers.process import wait_until
@@ -37,6 +38,17 @@ def test_with_wait_it_is_live_and_not_ready_until_something_is_stored(index: Sto
         wait_until(lambda: serving.get("/readyz").status == 200, STORED_SECONDS)
         assert serving.get("/v1/pages", url=A).status == 200
         assert serving.stop() == 0
+
+
+def test_with_wait_an_index_is_opened_once_so_redis_may_end_right_after(held: StoredIndex) -> None:
+    with redis.Redis.from_url(held.server.url) as admin:
+        counts = [admin.info("stats")["total_connections_received"]]
+        for flags in ((), ("--wait",)):
+            with start_query_api(held.settings, *flags):
+                counts.append(admin.info("stats")["total_connections_received"])
+
+    before, opened, awaited = counts
+    assert awaited - opened == opened - before
 
 
 def test_waiting_ends_cleanly(index: StoredIndex) -> None:
