@@ -25,7 +25,7 @@ from neardup_stream.streams.kafka.source import KafkaSource
 from neardup_stream.streams.kafka.start_offsets import InputHistory
 from tests.servers.kafka import KafkaBroker, KafkaCluster
 
-__all__ = ["WAIT_SECONDS", "MakeTopic", "Topic", "count_expansions", "read_until_assigned"]
+__all__ = ["WAIT_SECONDS", "MakeTopic", "Topic", "count_expansions", "delete_below", "read_until_assigned"]
 
 WAIT_SECONDS = 30
 
@@ -104,10 +104,17 @@ class Topic:
             await sink.send([Message(key=key, value=value) for key, value in zip(keys, values, strict=True)])
 
     async def delete_before(self, offset: int) -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.connection.bootstrap_servers)
-        await admin.start()
-        await admin.delete_records({TopicPartition(self.name, 0): RecordsToDelete(offset)})
-        await admin.close()
+        await delete_below(self.connection.bootstrap_servers, self.name, offset)
+
+
+async def delete_below(servers: str, topic: str, offset: int, partitions: int = 1) -> None:
+    """Delete the records before an offset of each partition, as retention does."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=servers)
+    await admin.start()
+    await admin.delete_records(
+        {TopicPartition(topic, number): RecordsToDelete(offset) for number in range(partitions)}
+    )
+    await admin.close()
 
 
 MakeTopic = Callable[..., Topic]

@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.admin.records_to_delete import RecordsToDelete
+from aiokafka import AIOKafkaProducer
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.message import Partition, Record
 from neardup_stream.streams.kafka.config import KafkaConnection
 from neardup_stream.streams.kafka.snapshot import open_snapshot
+from tests.kafka_topics import delete_below
 from tests.servers.kafka import KafkaBroker
 
 
@@ -29,13 +28,6 @@ async def send(connection: KafkaConnection, topic: str, values: Sequence[bytes],
 async def read(connection: KafkaConnection, topic: str) -> list[Record]:
     async with open_snapshot(connection, topic, "input") as snapshot:
         return [record async for records in snapshot.records() for record in records]
-
-
-async def delete_below(connection: KafkaConnection, topic: str, offset: int) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=connection.bootstrap_servers)
-    await admin.start()
-    await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(offset)})
-    await admin.close()
 
 
 def numbered(count: int, start: int = 0) -> list[bytes]:
@@ -125,7 +117,7 @@ async def test_what_the_broker_has_deleted_shows_in_the_beginning(
 ) -> None:
     kafka_broker.create_topic(topic_prefix, configs={"retention.ms": "3600"})
     await send(connection, topic_prefix, numbered(5))
-    await delete_below(connection, topic_prefix, 3)
+    await delete_below(connection.bootstrap_servers, topic_prefix, 3)
 
     async with open_snapshot(connection, topic_prefix, "input") as snapshot:
         assert snapshot.beginnings == {Partition("input", 0): 3}
@@ -159,7 +151,7 @@ async def test_a_topic_kept_by_size_does_not_say_what_is_missing(
 ) -> None:
     kafka_broker.create_topic(topic_prefix, configs={"retention.bytes": "1000"})
     await send(connection, topic_prefix, numbered(5))
-    await delete_below(connection, topic_prefix, 3)
+    await delete_below(connection.bootstrap_servers, topic_prefix, 3)
 
     async with open_snapshot(connection, topic_prefix, "input") as snapshot:
         assert snapshot.complete_since_ms(1_000_000) is None
@@ -188,7 +180,7 @@ async def test_records_that_are_deleted_while_one_of_several_partitions_is_read_
     async with open_snapshot(connection, topic_prefix, "input") as snapshot:
         async for records in snapshot.records():
             if not numbers:
-                await delete_below(connection, topic_prefix, 38)
+                await delete_below(connection.bootstrap_servers, topic_prefix, 38)
             numbers |= {(each.position.partition.number, each.position.offset) for each in records}
 
     assert {(1, 39), (2, 39), (0, 39)} <= numbers

@@ -16,7 +16,7 @@ from tests.system.conftest import Site, call, new_index
 def test_a_site_without_topics_is_bad_until_they_are_created(site: Site) -> None:
     before = site.call("check")
     created = site.call("check", "--create-topics", "--partitions", "3")
-    after = site.call("check")
+    after = site.call("check", settings=["retention.seconds=86400"])
 
     assert [run.returncode for run in (before, created, after)] == [2, 0, 0]
     assert f"there is no topic {site.topics[0]}" in before.stdout.decode()
@@ -105,17 +105,30 @@ def test_of_a_cluster_the_nodes_that_are_full_or_forget_are_named() -> None:
     ids=["missing", "hidden-settings", "fine", "compacted", "compacted-as-well"],
 )
 def test_an_events_topic_that_may_do_harm_is_warned_about(facts: TopicFacts | None, grade: str) -> None:
-    assert judge_topic("events", facts, "events", 1 << 20).grade == grade
+    assert judge_topic("events", facts, "events", Settings()).grade == grade
 
 
 @pytest.mark.parametrize(("limit_bytes", "grade"), [(4259839, "warning"), (4259840, "good")])
 def test_a_pages_topic_that_takes_less_than_the_largest_page_is_warned_about(
     limit_bytes: int, grade: str
 ) -> None:
-    finding = judge_topic("pages", TopicFacts(4, limit_bytes, "delete"), "pages", 1 << 22)
+    finding = judge_topic("pages", TopicFacts(4, limit_bytes, "delete"), "pages", Settings())
 
     assert finding.grade == grade
     assert ("set max.message.bytes to 4259840" in finding.sentence) == (grade == "warning")
+
+
+@pytest.mark.parametrize(
+    ("retention", "kept_seconds", "grade"),
+    [(0, None, "good"), (0, 10**9, "warning"), (600, 600, "good"), (600, 599, "warning")],
+)
+def test_a_pages_topic_that_keeps_records_for_a_shorter_time_than_pages_are_kept_is_warned_about(
+    retention: int, kept_seconds: int | None, grade: str
+) -> None:
+    kept_ms = None if kept_seconds is None else 1000 * kept_seconds
+    settings = Settings.load(overrides=[f"retention.seconds={retention}"])
+
+    assert judge_topic("pages", TopicFacts(4, 1 << 23, "delete", kept_ms), "pages", settings).grade == grade
 
 
 @pytest.mark.parametrize(("expected_pages", "grade"), [(64 * 2**16, "good"), (64 * 2**16 + 1024, "warning")])

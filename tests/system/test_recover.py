@@ -24,6 +24,7 @@ from neardup_stream.wire.events import from_message
 from tests.chaos.crawl import crawl
 from tests.chaos.fleet import serving
 from tests.chaos.judging import stored_partition, violations, wait_until_quiet
+from tests.kafka_topics import delete_below
 from tests.servers.daemon import start_daemon
 from tests.servers.process import is_paused, wait_until
 from tests.servers.program import piped_program
@@ -32,6 +33,7 @@ from tests.system.conftest import Site
 from tests.system.test_run import publish
 
 RECORDS = 800
+PARTITIONS = 4
 DAEMONS = 2
 QUIET_SECONDS = 90
 SHORT_SESSION = "kafka.session_timeout_seconds=3"  # the group has members until then, and `recover` waits
@@ -62,7 +64,7 @@ class Own(NamedTuple):
         """Commit an offset of each partition, in the group of the daemons."""
         group = Settings.load(overrides=self.settings).kafka.group_id
         connection = KafkaConnection(bootstrap_servers=self.site.broker.bootstrap_servers)
-        pages = (TopicPartition(self.site.topics[0], number) for number in range(4))
+        pages = (TopicPartition(self.site.topics[0], number) for number in range(PARTITIONS))
         offsets = dict.fromkeys(pages, OffsetAndMetadata(offset, ""))
         asyncio.run(commit_for_group(connection, group, offsets))
 
@@ -96,7 +98,7 @@ def own(site: Site) -> Iterator[Own]:
     pages, events, dead_letters = site.topics
     with start_redis() as server, redis.Redis.from_url(server.url) as client:
         site = replace(site, settings=(*site.settings, f"redis.url={server.url}"))
-        site.broker.create_topics({pages: 4, events: 1, dead_letters: 1})
+        site.broker.create_topics({pages: PARTITIONS, events: 1, dead_letters: 1})
         yield Own(site, client)
 
 
@@ -257,6 +259,24 @@ def test_a_recovery_that_is_refused_leaves_the_index_and_nothing_of_earlier_ones
     assert "are judged with other settings" in by_another_policy.stderr.decode()
     assert not own.client.exists(abandoned)
     check(own, messages)
+
+
+def test_pages_that_redis_has_and_the_topic_has_no_more_are_given_up_only_where_that_is_accepted(
+    own: Own,
+) -> None:
+    own.finish(crawl(RECORDS // 8, seed=12))
+    before = own.copy()
+    asyncio.run(delete_below(own.site.broker.bootstrap_servers, own.site.topics[0], 15, PARTITIONS))
+
+    refused = own.site.call("recover")
+    after = own.copy()
+    accepted = own.site.call("recover", "--accept-loss")
+
+    assert refused.returncode == 2
+    assert "of the records that were committed: all other pages would be lost" in refused.stderr.decode()
+    assert {key for key in after if b":recovering" not in key} == set(before)
+    assert accepted.returncode == 0
+    assert "partition 0: the records before offset 15 are gone" in accepted.stdout.decode()
 
 
 def test_a_signal_ends_a_recovery_and_its_lease(own: Own) -> None:

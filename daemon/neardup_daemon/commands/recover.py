@@ -17,12 +17,19 @@ _SHOWN = 10
 
 @click.command()
 @with_settings("kafka.bootstrap_servers", "redis.url", "redis.namespace", has_logs=True)
-def recover(settings: Settings) -> int:
+@click.option(
+    "--accept-loss",
+    "accepts_loss",
+    is_flag=True,
+    help="Also where the pages topic has fewer records than Redis has pages.",
+)
+def recover(settings: Settings, *, accepts_loss: bool) -> int:
     """Build the index anew from the pages topic, and correct what subscribers hold by the events topic.
 
     For when Redis lost what was decided: it was emptied, an older copy was restored, or a replica took over
     without all writes. Stop all daemons first. Until the end the former index stays as it is, so Redis needs
-    room for both. What the topics no longer hold is named. Frames that 'frames learn' has learned must be
+    room for both. What the topics no longer hold is named; if pages are lost by it that Redis still has, the
+    command says so and does nothing without --accept-loss. Frames that 'frames learn' has learned must be
     learned again.
 
         neardup-stream recover --config neardup.toml
@@ -30,7 +37,7 @@ def recover(settings: Settings) -> int:
     from neardup_daemon.repair.recovering import recover_index  # noqa: PLC0415 - Kafka and Redis are not for --help
 
     with count_progress("records") as on_records:
-        done = asyncio.run(unless_stopped(recover_index(settings, on_records)))
+        done = asyncio.run(unless_stopped(recover_index(settings, on_records, accepts_loss=accepts_loss)))
     if isinstance(done, Stopped):
         click.echo("stopped: run it again, from the beginning", err=True)
         return done.exit_code

@@ -1,6 +1,7 @@
 """Run the checks of `check`: each finding is one sentence, with the remedy where one is needed."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
+from math import inf
 from pathlib import Path
 from typing import Final, Literal
 
@@ -41,6 +42,8 @@ TopicRole = Literal["pages", "events", "dead_letters"]
 
 _ENVELOPE_BYTES: Final = 1 << 16
 """Room for the key and the headers of a record, those of a dead letter included."""
+
+_DAY_MS: Final = 86_400_000
 
 
 async def run_checks(settings: Settings, create_partitions: int | None) -> AsyncIterator[Finding]:
@@ -193,7 +196,7 @@ async def _check_kafka(settings: Settings, create_partitions: int | None) -> Asy
                     continue
                 yield Finding("good", f"kafka: created topic {name}, {counted(partitions, 'partition')}")
             else:
-                yield judge_topic(name, facts, roles[name], settings.limits.max_page_bytes)
+                yield judge_topic(name, facts, roles[name], settings)
     except NeardupError as error:
         yield Finding("bad", f"kafka: {error}")
 
@@ -205,7 +208,7 @@ def _configs(role: TopicRole, settings: Settings) -> dict[str, str]:
     return {"cleanup.policy": "delete", **sizes}
 
 
-def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole, max_page_bytes: int) -> Finding:
+def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole, settings: Settings) -> Finding:
     """Return whether a topic is there, and fit for its purpose."""
     if facts is None:
         return Finding("bad", f"kafka: there is no topic {name}; create it, or run check --create-topics")
@@ -215,6 +218,7 @@ def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole, max_page_b
             f"kafka: how large a message topic {name} takes is hidden from this user; "
             "grant it DescribeConfigs on the topic",
         )
+    max_page_bytes = settings.limits.max_page_bytes
     largest_bytes = max_page_bytes + _ENVELOPE_BYTES
     if role == "pages" and (facts.max_message_bytes or largest_bytes) < largest_bytes:
         return Finding(
@@ -223,6 +227,13 @@ def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole, max_page_b
             f" limits.max_page_bytes is {max_page_bytes}: the broker refuses larger pages; set"
             f" max.message.bytes to {largest_bytes}",
         )
+    if role == "pages" and facts.kept_ms is not None and facts.kept_ms < _wanted_ms(settings):
+        return Finding(
+            "warning",
+            f"kafka: topic {name} keeps records for {facts.kept_ms / _DAY_MS:.3g} days, daemons keep pages"
+            " for longer (retention.seconds): 'recover' makes nothing anew of what the topic deletes; set its"
+            " retention.ms, or make copies of Redis (docs/operations.md, Backups)",
+        )
     if role == "events" and "compact" in (facts.cleanup_policy or ""):
         return Finding(
             "warning",
@@ -230,3 +241,8 @@ def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole, max_page_b
             "set cleanup.policy=delete",
         )
     return Finding("good", f"kafka: topic {name}, {counted(facts.partitions, 'partition')}")
+
+
+def _wanted_ms(settings: Settings) -> float:
+    """Return for how long the pages topic has to keep records, so that no page outlives its own."""
+    return 1000 * settings.retention.seconds or inf

@@ -11,7 +11,6 @@ further index.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from time import time
 from typing import NamedTuple, Self
@@ -26,6 +25,7 @@ from neardup_daemon.loop_wiring import build_consultation, build_loop, build_ret
 from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_preparation, verdict_config
 from neardup_daemon.repair.correcting import Publisher
+from neardup_daemon.repair.lost_records import require_records
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
 from neardup_daemon.wiring import Stores, create_stores
@@ -101,16 +101,19 @@ class _NoSink:
         pass
 
 
-async def recover_index(settings: Settings, on_records: Callable[[int], None] | None) -> Recovered:
+async def recover_index(
+    settings: Settings, on_records: Callable[[int], None] | None, *, accepts_loss: bool
+) -> Recovered:
     """Build the index of a namespace anew.
 
     Args:
         settings: those of the daemons, all of which must be stopped.
         on_records: called with the number of processed records.
+        accepts_loss: whether pages may be lost that Redis still has and the pages topic no longer has.
 
     Raises:
         ConfigError: daemons or another recovery are running, the group has committed nothing, a topic is
-            missing, or a server refuses us.
+            missing, or has fewer records than Redis has pages, or a server refuses us.
         StreamUnavailable: Kafka cannot be reached.
         StoreUnavailable: Redis cannot be reached.
         DependencyLost: it stayed unavailable for longer than `pipeline.retry_deadline_seconds`.
@@ -122,7 +125,9 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         await prepare_servers(client)
         lease = Lease(client, recovering_key(settings.redis.namespace), "'recover'")
         await lease.take()
-        return await lease.hold(_recover(settings, client, lease, committed, on_records))
+        return await lease.hold(
+            _recover(settings, client, lease, committed, on_records, accepts_loss=accepts_loss)
+        )
 
 
 async def _recover(
@@ -131,11 +136,14 @@ async def _recover(
     lease: Lease,
     committed: dict[Partition, int],
     on_records: Callable[[int], None] | None,
+    *,
+    accepts_loss: bool,
 ) -> Recovered:
-    kafka = settings.kafka
-    name = settings.redis.namespace
-    published = await _read_events(settings)
-    async with AsyncExitStack() as stack:
+    name, topic = settings.redis.namespace, settings.kafka.pages_topic
+    async with topic_snapshot(settings, topic, input_id(topic, settings.kafka.input_epoch)) as pages:
+        if not accepts_loss:
+            await require_records(client, settings, committed, pages.beginnings)
+        published = await _read_events(settings)
         await _remove_others(client, name)  # what was left by recoveries that did not end
         agreed = policy(settings)
         await check_policy(client, name, agreed)
@@ -143,9 +151,6 @@ async def _recover(
         namespace = replace(namespace, version_floor=published.highest_version + 1)
         stores = replace(await create_stores(settings, client, namespace), policy=agreed)
         log_event(_logger, "recovery_started", index=namespace.token, schema=namespace.schema_id)
-        pages = await stack.enter_async_context(
-            topic_snapshot(settings, kafka.pages_topic, input_id(kafka.pages_topic, kafka.input_epoch))
-        )
         record_count = await _judge_again(settings, stores, pages, committed, on_records)
         corrections = Corrections(
             name, namespace.token, namespace.version_floor, int(time() * 1000), verdict_config(settings)
