@@ -1,0 +1,52 @@
+"""The page of a Scrapy item, as JSON has it, and what became of it."""
+
+import base64
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from itemadapter import ItemAdapter
+from scrapy.crawler import Crawler
+
+__all__ = ["count", "encoded", "page_of"]
+
+_BODIES: Final = ("html", "text", "body")
+_MEDIA_TYPES: Final = {"html": "text/html", "text": "text/plain"}  # of bytes under these names
+_OPTIONAL: Final = ("id", "fetched_at", "content_type", "charset")
+
+
+def page_of(item: ItemAdapter) -> dict[str, Any] | None:
+    """Return the page of an item as JSON has it; None if it has none."""
+    body = next((name for name in _BODIES if item.get(name)), None)
+    if body is None or not item.get("url"):
+        return None
+    content = item[body]
+    page = {"url": item["url"], **{name: item[name] for name in _OPTIONAL if item.get(name)}}
+    if not isinstance(content, bytes):
+        return {**page, body: content}
+    if body in _MEDIA_TYPES:
+        _, *parameters = str(page.get("content_type", "")).split(";")  # the charset may be one
+        page["content_type"] = ";".join((_MEDIA_TYPES[body], *parameters))
+    return {**page, "body": base64.b64encode(content).decode()}
+
+
+def encoded(page: Mapping[str, Any]) -> bytes:
+    """Return a page as JSON, with times in ISO 8601.
+
+    Raises:
+        TypeError: a field has a value that JSON does not have.
+    """
+    return json.dumps(page, default=_iso).encode()
+
+
+def _iso(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"a {type(value).__name__} is no JSON")
+
+
+def count(crawler: Crawler, outcome: str) -> None:
+    """Count an item in the statistics of its crawl."""
+    if crawler.stats is not None:
+        crawler.stats.inc_value(f"neardup/{outcome}")

@@ -1,0 +1,88 @@
+"""Publishes the pages of a Scrapy crawl to Kafka."""
+
+import asyncio
+import logging
+from typing import Any, Final, Self
+
+from itemadapter import ItemAdapter
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+
+from .scrapy_items import count, encoded, page_of
+
+__all__ = ["KafkaPipeline"]
+
+_logger = logging.getLogger(__name__)
+
+_FLUSH_SECONDS: Final = 60.0
+_POLL_SECONDS: Final = 1.0
+_CLIENT: Final = {"enable.idempotence": True, "partitioner": "murmur2_random"}
+"""Settings of the Kafka client: a page is in the partition in which `forget` and `produce` put its id."""
+
+
+class KafkaPipeline:
+    """Publishes the page of each item to the pages topic, for subscribers that act on the events later.
+
+    It passes every item on. It needs confluent-kafka.
+
+    Args:
+        crawler: whose settings count.
+
+    Raises:
+        NotConfigured: `NEARDUP_KAFKA` or `NEARDUP_PAGES_TOPIC` is not set.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        client, self._topic = (
+            crawler.settings.getdict("NEARDUP_KAFKA"),
+            crawler.settings.get("NEARDUP_PAGES_TOPIC"),
+        )
+        if not client or not self._topic:
+            raise NotConfigured("set NEARDUP_KAFKA to settings of confluent-kafka, and NEARDUP_PAGES_TOPIC")
+        from confluent_kafka import KafkaError, KafkaException, Producer  # noqa: PLC0415 - the other pipeline does without
+
+        self._failure, self._too_large = KafkaException, KafkaError.MSG_SIZE_TOO_LARGE
+        self._producer = Producer({**_CLIENT, **client})
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the pipeline of a crawler."""
+        return cls(crawler)
+
+    async def process_item(self, item: Any) -> Any:
+        """Return the item, whose page will be sent."""
+        page = page_of(ItemAdapter(item))
+        if page is None:
+            count(self._crawler, "skipped")
+            return item
+        try:
+            value, key = encoded(page), str(page.get("id") or page["url"]).encode()
+        except TypeError as error:
+            self._note(error, None)
+            return item
+        while True:
+            try:
+                self._producer.produce(self._topic, value, key, on_delivery=self._note)
+                break
+            except BufferError:  # the queue of the client is full
+                await asyncio.to_thread(self._producer.poll, _POLL_SECONDS)
+            except self._failure as error:
+                if error.args[0].code() != self._too_large:
+                    raise
+                self._note(error, None)
+                break
+        self._producer.poll(0)
+        return item
+
+    async def close_spider(self) -> None:
+        """Wait until all pages are sent."""
+        left = await asyncio.to_thread(self._producer.flush, _FLUSH_SECONDS)
+        for _ in range(left):
+            count(self._crawler, "unsent")
+
+    def _note(self, error: Any, _message: Any) -> None:
+        """Count a page that Kafka has acknowledged, or refused."""
+        if error is not None:
+            _logger.warning("neardup_unsent: %s", error)
+        count(self._crawler, "sent" if error is None else "unsent")
