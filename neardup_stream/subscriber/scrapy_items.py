@@ -1,4 +1,4 @@
-"""The page of a Scrapy item, as JSON has it, and what became of it."""
+"""The page of a Scrapy item, as JSON has it."""
 
 import base64
 import json
@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from itemadapter import ItemAdapter
-from scrapy.crawler import Crawler
 
-__all__ = ["count", "encoded", "page_of"]
+__all__ = ["encoded", "page_of"]
 
 _BODIES: Final = ("html", "text", "body")
 _MEDIA_TYPES: Final = {"html": "text/html", "text": "text/plain"}  # of bytes under these names
@@ -44,9 +43,3 @@ def _iso(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     raise TypeError(f"a {type(value).__name__} is no JSON")
-
-
-def count(crawler: Crawler, outcome: str) -> None:
-    """Count an item in the statistics of its crawl."""
-    if crawler.stats is not None:
-        crawler.stats.inc_value(f"neardup/{outcome}")

@@ -8,7 +8,8 @@ from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from .scrapy_items import count, encoded, page_of
+from .scrapy_crawl import count
+from .scrapy_items import encoded, page_of
 
 __all__ = ["KafkaPipeline"]
 

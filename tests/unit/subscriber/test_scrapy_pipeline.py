@@ -31,13 +31,15 @@ API: Final = "http://api.example"
 class Api:
     """Answers requests in the place of Scrapy's engine, and keeps them."""
 
-    def __init__(self, body: bytes = b'{"events": []}', status: int = 200) -> None:
+    def __init__(
+        self, body: bytes = b'{"events": []}', status: int = 200, headers: Mapping[str, str] | None = None
+    ) -> None:
         self.requests: list[Request] = []
-        self._body, self._status = body, status
+        self._body, self._status, self._headers = body, status, headers or {}
 
     async def download_async(self, request: Request) -> Response:
         self.requests.append(request)
-        return Response(request.url, status=self._status, body=self._body)
+        return Response(request.url, status=self._status, body=self._body, headers=self._headers)
 
 
 def asked(api: Api) -> Request:
@@ -50,7 +52,11 @@ def process(item: Mapping[str, Any], api: Api) -> Mapping[str, Any]:
     """Return what the pipeline counted, for an item that it must keep."""
     crawler = get_crawler(settings_dict={"NEARDUP_API_URL": API, "NEARDUP_API_TOKEN": "secret"})
     crawler.engine = cast("ExecutionEngine", api)
-    assert asyncio.run(DuplicatesPipeline(crawler).process_item(item)) == item
+
+    async def processed() -> Any:
+        return await DuplicatesPipeline(crawler).process_item(item)
+
+    assert asyncio.run(processed()) == item
     assert crawler.stats is not None
     return crawler.stats.get_stats()
 
@@ -68,7 +74,7 @@ def event(data: dict[str, Any]) -> dict[str, Any]:
     return {"type": DUPLICATE, "data": {"page": {"id": PAGE}, "matches": [{"url": OTHER}], **data}}
 
 
-def test_an_unknown_action_is_an_error_that_names_it() -> None:
+async def test_an_unknown_action_is_an_error_that_names_it() -> None:
     crawler = get_crawler(settings_dict={"NEARDUP_API_URL": API, "NEARDUP_ACTION": "mrak"})
 
     with pytest.raises(ValueError, match="NEARDUP_ACTION is 'mrak': set it to 'drop' or 'mark'"):
@@ -202,3 +208,38 @@ def test_an_item_is_kept_when_the_answer_is_no_json_object(body: bytes) -> None:
     counted = process({"url": PAGE, "text": "some words"}, Api(body))
 
     assert counted["neardup/unanswered"] == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "3"}, 3),
+        ({"Retry-After": "86400"}, 10),
+        ({"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, 1),
+        ({}, 1),
+    ],
+)
+def test_a_page_that_was_refused_waits_as_long_as_the_api_asks_for_within_bounds(
+    headers: Mapping[str, str], seconds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    async def sleep(delay: float) -> None:
+        waited.append(delay)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+
+    counted = process({"url": PAGE, "text": "some words"}, Api(status=429, headers=headers))
+
+    assert counted["neardup/unanswered"] == 1
+    assert set(waited) == {seconds}
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_page_is_sent_once_more_where_the_api_fails(status: int) -> None:
+    api = Api(status=status)
+
+    counted = process({"url": PAGE, "text": "some words"}, api)
+
+    assert counted["neardup/unanswered"] == 1
+    assert len(api.requests) == 2

@@ -1,0 +1,139 @@
+"""Requests of a Scrapy crawl to the query API: so many at once, and again where the API asks for that."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.http import Response
+from scrapy.utils.misc import load_object
+
+from .scrapy_crawl import require_asyncio
+from .scrapy_items import encoded
+
+__all__ = ["QueryApi"]
+
+_logger = logging.getLogger(__name__)
+
+_SLOT: Final = "neardup"
+_AT_ONCE: Final = 16
+_REFUSALS: Final = 30
+"""So many times a page is refused for want of a turn until it stays unanswered."""
+
+_LONGEST_WAIT_SECONDS: Final = 10
+_WAIT_SECONDS: Final = 1
+"""Of a refusal that gives no number of seconds."""
+
+_META: Final = {
+    "download_slot": _SLOT,
+    "dont_obey_robotstxt": True,  # the API is no site
+    "dont_redirect": True,
+    "dont_retry": True,  # Scrapy does not wait for `Retry-After`
+    "dont_merge_cookies": True,
+    "dont_cache": True,
+    "proxy": None,  # set, so that HttpProxyMiddleware takes none from the environment either
+    "allow_offsite": True,
+    "handle_httpstatus_all": True,
+}
+
+
+class QueryApi:
+    """Asks about pages with Scrapy's own downloader.
+
+    Args:
+        crawler: whose settings count.
+
+    Raises:
+        NotConfigured: `NEARDUP_API_URL` is not set.
+        RuntimeError: Scrapy runs without asyncio.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        settings = crawler.settings
+        if not settings.get("NEARDUP_API_URL"):
+            raise NotConfigured("set NEARDUP_API_URL")
+        require_asyncio()
+        self._crawler = crawler
+        self._url = settings.get("NEARDUP_API_URL") + settings.get("NEARDUP_API_PATH", "/v1/pages")
+        token = settings.get("NEARDUP_API_TOKEN", "")
+        self._headers = {"Content-Type": "application/json"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+        failures = settings.getlist("RETRY_EXCEPTIONS")
+        self._failures = (IgnoreRequest, *(load_object(each) for each in failures))
+        slot = settings.getdict("DOWNLOAD_SLOTS").get(_SLOT, {})
+        self._turns = asyncio.Semaphore(
+            slot.get("concurrency", _AT_ONCE)
+        )  # without delay Scrapy has more at once
+
+    async def ask(self, page: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the answer about a page; None if there is none."""
+        try:
+            body = encoded(page)
+        except TypeError as error:
+            _logger.warning("neardup_unencoded: %s: %s", page["url"], error)
+            return None
+        request = Request(
+            self._url,
+            method="POST",
+            headers=self._headers,
+            body=body,
+            meta=dict(_META),
+            priority=1,
+            dont_filter=True,
+        )
+        try:
+            async with self._turns:
+                response = await self._admitted(request)
+        except self._failures as error:
+            _logger.warning("neardup_unavailable: %s", error)
+            return None
+        if response.status != HTTPStatus.OK:
+            _logger.warning("neardup_unanswered: status %s for %s", response.status, page["url"])
+            return None
+        answer = _json_object(response)
+        if answer is None:
+            _logger.warning("neardup_unanswered: no JSON object for %s", page["url"])
+        return answer
+
+    async def _admitted(self, request: Request) -> Response:
+        """Send a request until the API has a turn for it."""
+        response = await self._sent(request)
+        for _ in range(_REFUSALS):
+            if response.status != HTTPStatus.TOO_MANY_REQUESTS:
+                break
+            await asyncio.sleep(_seconds_to_wait(response))
+            response = await self._sent(request)
+        return response
+
+    async def _sent(self, request: Request) -> Response:
+        """Send a request, once more if it failed."""
+        engine = self._crawler.engine
+        assert engine is not None  # noqa: S101 - it runs while items are processed
+        try:
+            response = await engine.download_async(request)
+        except self._failures:
+            return await engine.download_async(request)
+        if response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            return response
+        return await engine.download_async(request)
+
+
+def _seconds_to_wait(response: Response) -> int:
+    """Return how long to wait before a page that was refused is sent again."""
+    seconds = response.headers.get("Retry-After") or b""
+    return min(int(seconds), _LONGEST_WAIT_SECONDS) if seconds.isdigit() else _WAIT_SECONDS
+
+
+def _json_object(response: Response) -> Mapping[str, Any] | None:
+    """Return the JSON object of an answer; None if it holds none."""
+    try:
+        value = json.loads(response.body)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,125 @@
+"""Scrapy crawls whose items come in bursts, against an API that counts requests and refuses some."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+
+ITEMS: Final = 40
+AT_ONCE: Final = 4
+REFUSALS: Final = 5
+CRAWL_SECONDS: Final = 90
+SPIDER: Final = """
+import json, sys
+from scrapy import Spider
+from scrapy.crawler import CrawlerProcess
+
+
+class Burst(Spider):
+    name = "burst"
+    start_urls = ["data:,one response"]
+
+    def parse(self, response):
+        for number in range(int(sys.argv[1])):
+            yield {"url": f"https://example.com/{number}", "text": "some words"}
+
+
+process = CrawlerProcess(
+    {
+        "ITEM_PIPELINES": {"neardup_stream.subscriber.scrapy_pipeline.DuplicatesPipeline": 300},
+        "TELNETCONSOLE_ENABLED": False,
+        **json.loads(sys.argv[2]),
+    }
+)
+crawler = process.create_crawler(Burst)
+process.crawl(crawler)
+process.start()
+print(json.dumps({name: value for name, value in crawler.stats.get_stats().items() if "neardup/" in name}))
+"""
+
+Answer = Callable[[str], int]
+"""Makes the status of the answer about a page, whose URL it gets."""
+
+
+@contextmanager
+def api(answer: Answer) -> Iterator[str]:
+    """An API that knows no duplicates."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            page = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            status = answer(page["url"])
+            self.send_response(status)
+            self.send_header("Retry-After", "0")
+            self.end_headers()
+            self.wfile.write(b'{"events": []}')
+
+        def log_message(self, *args: object) -> None:
+            """Write nothing."""
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 2 * ITEMS
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def crawl(settings: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return what the pipeline counted of one response with many items."""
+    run = subprocess.run(
+        [sys.executable, "-c", SPIDER, str(ITEMS), json.dumps(settings)],
+        capture_output=True,
+        text=True,
+        timeout=CRAWL_SECONDS,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    counted: Mapping[str, int] = json.loads(run.stdout.splitlines()[-1])
+    return counted
+
+
+def test_no_more_pages_are_sent_at_once_than_the_slot_allows() -> None:
+    asked, most, lock = 0, 0, threading.Lock()
+    all_are_asked = threading.Barrier(AT_ONCE)
+
+    def answer(_url: str) -> int:
+        nonlocal asked, most
+        with lock:
+            asked += 1
+            most = max(most, asked)
+        all_are_asked.wait(CRAWL_SECONDS)
+        with lock:
+            asked -= 1
+        return 200
+
+    with api(answer) as url:
+        slots = {"neardup": {"delay": 0, "concurrency": AT_ONCE}}
+        counted = crawl({"NEARDUP_API_URL": url, "DOWNLOAD_SLOTS": slots})
+
+    assert counted == {"neardup/kept": ITEMS}
+    assert most == AT_ONCE
+
+
+def test_a_page_that_the_api_has_no_turn_for_is_sent_until_it_has_one() -> None:
+    asked = Counter[str]()
+
+    def answer(url: str) -> int:
+        asked[url] += 1
+        return 200 if asked[url] > REFUSALS else 429
+
+    with api(answer) as url:
+        counted = crawl({"NEARDUP_API_URL": url})
+
+    assert counted == {"neardup/kept": ITEMS}
+    assert set(asked.values()) == {REFUSALS + 1}
