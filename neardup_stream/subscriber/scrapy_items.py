@@ -31,12 +31,12 @@ def page_of(item: ItemAdapter) -> dict[str, Any] | None:
 
 
 def encoded(page: Mapping[str, Any]) -> bytes:
-    """Return a page as JSON, with times in ISO 8601.
+    """Return a page as JSON in UTF-8, with times in ISO 8601 and lone surrogates as escapes.
 
     Raises:
         TypeError: a field has a value that JSON does not have.
     """
-    return json.dumps(page, default=_iso).encode()
+    return json.dumps(page, default=_iso, ensure_ascii=False).encode(errors="backslashreplace")
 
 
 def _iso(value: object) -> str:

@@ -1,6 +1,7 @@
 """What a Scrapy crawl makes of the answers of the query API."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -193,6 +194,25 @@ def test_a_time_is_sent_as_a_daemon_reads_it() -> None:
     page = PageDecoder().decode(given_record(api.requests[0].body, ()))
     assert isinstance(page, Page)
     assert page.fetched_at_seconds == 86_400
+
+
+def test_a_page_is_sent_in_the_bytes_that_its_text_has_in_utf_8() -> None:
+    api, text = Api(), "слово " * 1_000
+
+    process({"url": PAGE, "text": text}, api)
+
+    (request,) = api.requests
+    assert len(request.body) < len(text.encode()) + 100
+    assert json.loads(request.body)["text"] == text
+
+
+def test_half_of_a_surrogate_pair_is_sent_as_an_escape() -> None:
+    api = Api()
+
+    process({"url": PAGE, "text": "слово \ud83d"}, api)
+
+    (request,) = api.requests
+    assert request.body.decode().endswith('"слово \\ud83d"}')
 
 
 def test_an_item_with_a_field_that_json_does_not_have_is_kept() -> None:
