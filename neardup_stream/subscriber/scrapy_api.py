@@ -34,6 +34,7 @@ _META: Final = {
     "dont_obey_robotstxt": True,  # the API is no site
     "dont_redirect": True,
     "dont_retry": True,  # Scrapy does not wait for `Retry-After`
+    "autothrottle_dont_adjust_delay": True,
     "dont_merge_cookies": True,
     "dont_cache": True,
     "proxy": None,  # set, so that HttpProxyMiddleware takes none from the environment either

@@ -5,15 +5,18 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final, cast
 
 import pytest
 from neardup_daemon.inspect.page_lookup import given_record
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
+from scrapy.core.downloader import Slot
 from scrapy.core.engine import ExecutionEngine
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
 from scrapy.exceptions import NotConfigured
+from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
@@ -184,6 +187,23 @@ def test_answers_are_neither_cached_nor_taken_from_a_cache(tmp_path: Path) -> No
     assert cache.process_request(request) is None
     assert cache.storage.retrieve_response(crawler.spider, request) is None
     cache.spider_closed(crawler.spider)
+
+
+def test_autothrottle_does_not_delay_requests_to_the_api() -> None:
+    crawler = get_crawler(settings_dict={"AUTOTHROTTLE_ENABLED": True, "DOWNLOAD_DELAY": 5})
+    slots = {"site": Slot(16, 0), "neardup": Slot(16, 0)}
+    crawler.engine = cast("ExecutionEngine", SimpleNamespace(downloader=SimpleNamespace(slots=slots)))
+    _throttle = AutoThrottle.from_crawler(crawler)  # signals hold it weakly
+    page, request = Request(API, meta={"download_slot": "site"}), asked(Api())
+
+    crawler.signals.send_catch_log(signals.spider_opened, spider=Spider("site"))
+    for each in (page, request):
+        each.meta["download_latency"] = 0.1
+        crawler.signals.send_catch_log(
+            signals.response_downloaded, response=Response(API), request=each, spider=Spider("site")
+        )
+
+    assert {name: slot.delay for name, slot in slots.items()} == {"site": 5, "neardup": 0}
 
 
 def test_a_time_is_sent_as_a_daemon_reads_it() -> None:
