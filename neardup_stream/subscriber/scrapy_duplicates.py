@@ -1,5 +1,6 @@
 """Drops or marks the duplicates of a Scrapy crawl by what the query API answers."""
 
+import logging
 from typing import Any, Self
 
 from itemadapter import ItemAdapter
@@ -12,6 +13,8 @@ from .scrapy_crawl import count
 from .scrapy_items import page_of
 
 __all__ = ["DuplicatesPipeline"]
+
+_logger = logging.getLogger(__name__)
 
 
 class DuplicatesPipeline:
@@ -30,6 +33,7 @@ class DuplicatesPipeline:
         self._crawler = crawler
         self._api = QueryApi(crawler)
         self._action = crawler.settings.get("NEARDUP_ACTION", "drop")
+        self._unmarkable: set[type] = set()
         if self._action not in ("drop", "mark"):
             raise ValueError(f"NEARDUP_ACTION is {self._action!r}: set it to 'drop' or 'mark'")
 
@@ -57,5 +61,16 @@ class DuplicatesPipeline:
             return item
         if self._action == "drop":
             raise DropItem(f"near-duplicate of {original}", log_level="DEBUG")  # it comes with the whole item
-        adapter["neardup"] = {"duplicate_of": original}
+        self._mark(adapter, original)
         return item
+
+    def _mark(self, item: ItemAdapter, original: str) -> None:
+        """Set the field of an item; one of a class without it stays as it is."""
+        try:
+            item["neardup"] = {"duplicate_of": original}
+        except (KeyError, AttributeError):  # the latter of a frozen class
+            kind = type(item.item)
+            if kind not in self._unmarkable:
+                _logger.warning("neardup_unmarked: declare the field `neardup` in %s", kind.__qualname__)
+                self._unmarkable.add(kind)
+            count(self._crawler, "unmarked")

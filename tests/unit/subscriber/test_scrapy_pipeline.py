@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from typing import Any, Final, cast
 
 import pytest
 from neardup_daemon.inspect.page_lookup import given_record
-from scrapy import Request, Spider, signals
+from scrapy import Field, Item, Request, Spider, signals
 from scrapy.core.downloader import Slot
 from scrapy.core.engine import ExecutionEngine
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
@@ -52,15 +53,17 @@ def asked(api: Api) -> Request:
     return api.requests[0]
 
 
-def process(item: Mapping[str, Any], api: Api) -> Mapping[str, Any]:
-    """Return what the pipeline counted, for an item that it must keep."""
-    crawler = get_crawler(settings_dict={"NEARDUP_API_URL": API, "NEARDUP_API_TOKEN": "secret"})
+def process(item: Any, api: Api, *more: Any, **settings: str) -> Mapping[str, Any]:
+    """Return what the pipeline counted, for items that it must keep."""
+    settings = {"NEARDUP_API_URL": API, "NEARDUP_API_TOKEN": "secret", **settings}
+    crawler = get_crawler(settings_dict=settings)
     crawler.engine = cast("ExecutionEngine", api)
 
-    async def processed() -> Any:
-        return await DuplicatesPipeline(crawler).process_item(item)
+    async def processed() -> list[Any]:
+        pipeline = DuplicatesPipeline(crawler)
+        return [await pipeline.process_item(each) for each in (item, *more)]
 
-    assert asyncio.run(processed()) == item
+    assert asyncio.run(processed()) == [item, *more]
     assert crawler.stats is not None
     return crawler.stats.get_stats()
 
@@ -241,6 +244,39 @@ def test_an_item_with_a_field_that_json_does_not_have_is_kept() -> None:
     counted = process({"url": PAGE, "text": "some words", "id": object()}, api)
 
     assert (counted["neardup/unanswered"], api.requests) == (1, [])
+
+
+@dataclass
+class Shirt:
+    """An item without the field `neardup`."""
+
+    url: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FrozenShirt:
+    url: str
+    text: str
+    neardup: Mapping[str, str] | None = None
+
+
+class DeclaredShirt(Item):
+    url = Field()
+    text = Field()
+
+
+@pytest.mark.parametrize("kind", [Shirt, FrozenShirt, DeclaredShirt])
+def test_an_item_that_cannot_be_marked_is_kept_and_its_class_is_named_once(
+    kind: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    duplicate = json.dumps({"events": [event({})]}).encode()
+    items = [kind(url=PAGE, text="some words") for _ in range(3)]
+
+    counted = process(items[0], Api(duplicate), *items[1:], NEARDUP_ACTION="mark")
+
+    assert (counted["neardup/duplicates"], counted["neardup/unmarked"]) == (3, 3)
+    assert caplog.text.count("Shirt") == 1
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"\xff", b""])
