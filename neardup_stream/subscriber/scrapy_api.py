@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -52,6 +53,7 @@ class QueryApi:
     Raises:
         NotConfigured: `NEARDUP_API_URL` is not set.
         RuntimeError: Scrapy runs without asyncio.
+        ValueError: `NEARDUP_API_URL` or `NEARDUP_API_PATH` is none.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -60,7 +62,7 @@ class QueryApi:
             raise NotConfigured("set NEARDUP_API_URL")
         require_asyncio()
         self._crawler = crawler
-        self._url = settings.get("NEARDUP_API_URL") + settings.get("NEARDUP_API_PATH", "/v1/pages")
+        self._url = _endpoint(settings.get("NEARDUP_API_URL"), settings.get("NEARDUP_API_PATH", "/v1/pages"))
         token = settings.get("NEARDUP_API_TOKEN", "")
         self._headers = {"Content-Type": "application/json"}
         if token:
@@ -123,6 +125,20 @@ class QueryApi:
         if response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
             return response
         return await engine.download_async(request)
+
+
+def _endpoint(url: str, path: str) -> str:
+    """Return where pages are sent.
+
+    Raises:
+        ValueError: no page can be sent there; Scrapy does not start the crawl.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(f"NEARDUP_API_URL is {url!r}: it begins with http:// or https:// and a host")
+    if not path.startswith("/"):
+        raise ValueError(f"NEARDUP_API_PATH is {path!r}: it begins with /")
+    return url.rstrip("/") + path
 
 
 def _seconds_to_wait(response: Response) -> int:

@@ -26,7 +26,7 @@ class DuplicatesPipeline:
     Raises:
         NotConfigured: `NEARDUP_API_URL` is not set.
         RuntimeError: Scrapy runs without asyncio.
-        ValueError: `NEARDUP_ACTION` is neither drop nor mark; Scrapy does not start the crawl.
+        ValueError: a setting has a value that is not allowed; Scrapy does not start the crawl.
     """
 
     def __init__(self, crawler: Crawler) -> None:
