@@ -22,14 +22,15 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from neardup_stream.page import Page
-from neardup_stream.subscriber.scrapy_pipeline import DuplicatesPipeline, duplicate_of
+from neardup_stream.subscriber.scrapy_pipeline import DuplicatesPipeline
 from neardup_stream.text.page_text import page_text
 from neardup_stream.wire.pages import PageDecoder
 
 PAGE = "https://example.com/a"
-OTHER = "https://example.com/b"
-STORED = {"id": PAGE, "is_stored": True}
-DUPLICATE = "io.neardup.duplicate.v1"
+DUPLICATE: Final = {
+    "type": "io.neardup.duplicate.v1",
+    "data": {"matches": [{"url": "https://example.com/b"}]},
+}
 API: Final = "http://api.example"
 
 
@@ -68,19 +69,6 @@ def process(item: Any, api: Api, *more: Any, **settings: str) -> Mapping[str, An
     return crawler.stats.get_stats()
 
 
-def cluster(page_id: str, url: str, size: int = 2) -> dict[str, Any]:
-    return {
-        "id": "1.1",
-        "epoch": 1,
-        "size": size,
-        "representative": {"id": page_id, "url": url, "version": 1},
-    }
-
-
-def event(data: dict[str, Any]) -> dict[str, Any]:
-    return {"type": DUPLICATE, "data": {"page": {"id": PAGE}, "matches": [{"url": OTHER}], **data}}
-
-
 async def test_an_unknown_action_is_an_error_that_names_it() -> None:
     crawler = get_crawler(settings_dict={"NEARDUP_API_URL": API, "NEARDUP_ACTION": "mrak"})
 
@@ -117,48 +105,6 @@ def test_an_address_may_end_in_a_slash() -> None:
 def test_the_pipeline_is_off_without_an_address() -> None:
     with pytest.raises(NotConfigured):
         DuplicatesPipeline.from_crawler(get_crawler())
-
-
-@pytest.mark.parametrize("spelling", ["https://example.com/a#top", "HTTPS://Example.com:443/a"])
-def test_a_page_is_no_duplicate_of_itself_in_another_spelling(spelling: str) -> None:
-    itself = cluster(PAGE, spelling)
-
-    assert duplicate_of({"id": PAGE, "events": [], "cluster": itself}) is None
-    assert duplicate_of({"id": PAGE, "events": [event({"cluster": itself})]}) is None
-    assert duplicate_of({"page": STORED, "verdict": "near", "cluster": itself}) is None
-
-
-def test_a_page_alone_in_its_cluster_is_no_duplicate() -> None:
-    assert duplicate_of({"id": PAGE, "events": [], "cluster": cluster("former", OTHER, size=1)}) is None
-
-
-def test_a_page_with_another_representative_is_its_duplicate() -> None:
-    other = cluster("b", OTHER)
-
-    assert duplicate_of({"id": PAGE, "events": [], "cluster": other}) == OTHER
-    assert duplicate_of({"id": PAGE, "events": [event({"cluster": other})]}) == OTHER
-    assert duplicate_of({"page": STORED, "verdict": "near", "cluster": other}) == OTHER
-
-
-def test_a_changed_page_is_judged_by_its_new_text() -> None:
-    """The cluster is that of its stored text."""
-    changed = {"id": PAGE, "is_stored": False}
-    unique = {"page": changed, "verdict": "unique", "matches": [], "cluster": cluster("b", OTHER)}
-    duplicate = {"page": changed, "verdict": "near", "matches": [{"url": OTHER}], "cluster": None}
-
-    assert duplicate_of(unique) is None
-    assert duplicate_of({**duplicate, "cluster": cluster(PAGE, PAGE, size=1)}) == OTHER
-    assert duplicate_of({**duplicate, "cluster": cluster(PAGE, PAGE)}) == OTHER
-
-
-def test_without_clusters_a_page_is_a_duplicate_of_its_best_match() -> None:
-    assert duplicate_of({"id": PAGE, "events": [event({})]}) == OTHER
-    assert duplicate_of({"verdict": "exact", "cluster": None, "matches": [{"url": OTHER}]}) == OTHER
-
-
-def test_a_page_without_cluster_and_events_is_no_duplicate() -> None:
-    assert duplicate_of({"id": PAGE, "events": []}) is None
-    assert duplicate_of({"id": PAGE, "events": [], "cluster": None}) is None
 
 
 def sent_text(request: Request) -> str:
@@ -296,7 +242,7 @@ class DeclaredShirt(Item):
 def test_an_item_that_cannot_be_marked_is_kept_and_its_class_is_named_once(
     kind: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    duplicate = json.dumps({"events": [event({})]}).encode()
+    duplicate = json.dumps({"events": [DUPLICATE]}).encode()
     items = [kind(url=PAGE, text="some words") for _ in range(3)]
 
     counted = process(items[0], Api(duplicate), *items[1:], NEARDUP_ACTION="mark")
