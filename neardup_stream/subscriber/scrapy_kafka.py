@@ -41,9 +41,9 @@ class KafkaPipeline:
         )
         if not client or not self._topic:
             raise NotConfigured("set NEARDUP_KAFKA to settings of confluent-kafka, and NEARDUP_PAGES_TOPIC")
-        from confluent_kafka import KafkaError, KafkaException, Producer  # noqa: PLC0415 - the other pipeline does without
+        from confluent_kafka import KafkaException, Producer  # noqa: PLC0415 - the other pipeline does without
 
-        self._failure, self._too_large = KafkaException, KafkaError.MSG_SIZE_TOO_LARGE
+        self._failure = KafkaException
         self._producer = Producer({**_CLIENT, **client})
 
     @classmethod
@@ -57,33 +57,36 @@ class KafkaPipeline:
         if page is None:
             count(self._crawler, "skipped")
             return item
+        key = str(page.get("id") or page["url"])
         try:
-            value, key = encoded(page), str(page.get("id") or page["url"]).encode()
-        except TypeError as error:
-            self._note(error, None)
-            return item
-        while True:
-            try:
-                self._producer.produce(self._topic, value, key, on_delivery=self._note)
-                break
-            except BufferError:  # the queue of the client is full
-                await asyncio.to_thread(self._producer.poll, _POLL_SECONDS)
-            except self._failure as error:
-                if error.args[0].code() != self._too_large:
-                    raise
-                self._note(error, None)
-                break
-        self._producer.poll(0)
+            await self._send(key.encode(), encoded(page))
+        except (TypeError, ValueError, self._failure) as error:
+            self._note_unsent(key, error)
         return item
 
     async def close_spider(self) -> None:
-        """Wait until all pages are sent."""
+        """Wait until all pages are sent, for a minute."""
         left = await asyncio.to_thread(self._producer.flush, _FLUSH_SECONDS)
         for _ in range(left):
             count(self._crawler, "unsent")
 
-    def _note(self, error: Any, _message: Any) -> None:
+    async def _send(self, key: bytes, value: bytes) -> None:
+        """Give a page to the client once its queue has room."""
+        while True:
+            try:
+                self._producer.produce(self._topic, value, key, on_delivery=self._note)
+                break
+            except BufferError:
+                await asyncio.to_thread(self._producer.poll, _POLL_SECONDS)
+        self._producer.poll(0)
+
+    def _note(self, error: Any, message: Any) -> None:
         """Count a page that Kafka has acknowledged, or refused."""
-        if error is not None:
-            _logger.warning("neardup_unsent: %s", error)
-        count(self._crawler, "sent" if error is None else "unsent")
+        if error is None:
+            count(self._crawler, "sent")
+        else:
+            self._note_unsent(message.key().decode(), error)
+
+    def _note_unsent(self, key: str, error: object) -> None:
+        _logger.warning("neardup_unsent: %r: %s", key, error)  # quoted, because it may be no UTF-8
+        count(self._crawler, "unsent")

@@ -221,13 +221,6 @@ async def test_a_published_page_is_in_the_partition_of_its_forget(kafka_broker: 
     ]
 
 
-async def test_the_item_of_a_page_that_is_too_large_for_kafka_passes_on() -> None:
-    pipeline = kafka_pipeline("127.0.0.1:1", "pages")
-    item = {"url": "https://example.com/", "html": "x" * 2_000_000}
-
-    assert await pipeline.process_item(item) is item
-
-
 def test_pages_are_kept_while_the_api_is_unavailable(tmp_path: Path) -> None:
     nowhere = f"http://127.0.0.1:{free_ports(1)[0]}"
 
