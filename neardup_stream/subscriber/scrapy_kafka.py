@@ -8,7 +8,7 @@ from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
-from .scrapy_crawl import count
+from .scrapy_crawl import count, require_asyncio
 from .scrapy_items import encoded, page_of
 
 __all__ = ["KafkaPipeline"]
@@ -31,6 +31,7 @@ class KafkaPipeline:
 
     Raises:
         NotConfigured: `NEARDUP_KAFKA` or `NEARDUP_PAGES_TOPIC` is not set.
+        RuntimeError: Scrapy runs without asyncio.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -41,6 +42,7 @@ class KafkaPipeline:
         )
         if not client or not self._topic:
             raise NotConfigured("set NEARDUP_KAFKA to settings of confluent-kafka, and NEARDUP_PAGES_TOPIC")
+        require_asyncio()
         from confluent_kafka import KafkaException, Producer  # noqa: PLC0415 - the other pipeline does without
 
         self._failure = KafkaException

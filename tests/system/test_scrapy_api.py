@@ -1,4 +1,4 @@
-"""Scrapy crawls whose items come in bursts, against an API that counts requests and refuses some."""
+"""Scrapy crawls with bursts of items: an API counts requests and refuses some; some crawls must not start."""
 
 import json
 import subprocess
@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
+
+import pytest
 
 ITEMS: Final = 40
 AT_ONCE: Final = 4
@@ -31,7 +33,7 @@ class Burst(Spider):
 
 process = CrawlerProcess(
     {
-        "ITEM_PIPELINES": {"neardup_stream.subscriber.scrapy_pipeline.DuplicatesPipeline": 300},
+        "ITEM_PIPELINES": {"neardup_stream.subscriber.scrapy_pipeline." + sys.argv[3]: 300},
         "TELNETCONSOLE_ENABLED": False,
         **json.loads(sys.argv[2]),
     }
@@ -75,18 +77,24 @@ def api(answer: Answer) -> Iterator[str]:
             thread.join()
 
 
-def crawl(settings: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return what the pipeline counted of one response with many items."""
-    run = subprocess.run(
-        [sys.executable, "-c", SPIDER, str(ITEMS), json.dumps(settings)],
+def crawl(
+    settings: Mapping[str, Any], pipeline: str = "DuplicatesPipeline"
+) -> subprocess.CompletedProcess[str]:
+    """Crawl one response with many items."""
+    return subprocess.run(
+        [sys.executable, "-c", SPIDER, str(ITEMS), json.dumps(settings), pipeline],
         capture_output=True,
         text=True,
         timeout=CRAWL_SECONDS,
         check=False,
     )
+
+
+def counted(run: subprocess.CompletedProcess[str]) -> Mapping[str, int]:
+    """Return what the pipeline of a crawl counted."""
     assert run.returncode == 0, run.stderr
-    counted: Mapping[str, int] = json.loads(run.stdout.splitlines()[-1])
-    return counted
+    found: Mapping[str, int] = json.loads(run.stdout.splitlines()[-1])
+    return found
 
 
 def test_no_more_pages_are_sent_at_once_than_the_slot_allows() -> None:
@@ -105,9 +113,9 @@ def test_no_more_pages_are_sent_at_once_than_the_slot_allows() -> None:
 
     with api(answer) as url:
         slots = {"neardup": {"delay": 0, "concurrency": AT_ONCE}}
-        counted = crawl({"NEARDUP_API_URL": url, "DOWNLOAD_SLOTS": slots})
+        run = crawl({"NEARDUP_API_URL": url, "DOWNLOAD_SLOTS": slots})
 
-    assert counted == {"neardup/kept": ITEMS}
+    assert counted(run) == {"neardup/kept": ITEMS}
     assert most == AT_ONCE
 
 
@@ -119,7 +127,24 @@ def test_a_page_that_the_api_has_no_turn_for_is_sent_until_it_has_one() -> None:
         return 200 if asked[url] > REFUSALS else 429
 
     with api(answer) as url:
-        counted = crawl({"NEARDUP_API_URL": url})
+        run = crawl({"NEARDUP_API_URL": url})
 
-    assert counted == {"neardup/kept": ITEMS}
+    assert counted(run) == {"neardup/kept": ITEMS}
     assert set(asked.values()) == {REFUSALS + 1}
+
+
+@pytest.mark.parametrize("pipeline", ["DuplicatesPipeline", "KafkaPipeline"])
+def test_a_crawl_without_asyncio_ends_at_its_start_with_an_error_that_names_the_setting(
+    pipeline: str,
+) -> None:
+    settings = {
+        "NEARDUP_API_URL": "http://127.0.0.1:1",
+        "NEARDUP_KAFKA": {"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 1, "log_level": 0},
+        "NEARDUP_PAGES_TOPIC": "pages",
+        "TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor",
+    }
+
+    run = crawl(settings, pipeline)
+
+    assert "RuntimeError: the pipelines of neardup need Scrapy's default TWISTED_REACTOR" in run.stderr
+    assert counted(run) == {}
