@@ -16,7 +16,8 @@ __all__ = ["KafkaPipeline"]
 _logger = logging.getLogger(__name__)
 
 _FLUSH_SECONDS: Final = 60.0
-_POLL_SECONDS: Final = 1.0
+_PURGE_SECONDS: Final = 1.0
+_ROOM_SECONDS: Final = 0.1
 _CLIENT: Final = {"enable.idempotence": True, "partitioner": "murmur2_random"}
 """Settings of the Kafka client: a page is in the partition in which `forget` and `produce` put its id."""
 
@@ -62,24 +63,31 @@ class KafkaPipeline:
         key = str(page.get("id") or page["url"])
         try:
             await self._send(key.encode(), encoded(page))
-        except (TypeError, ValueError, self._failure) as error:
+        except (TypeError, ValueError, BufferError, self._failure) as error:
             self._note_unsent(key, error)
         return item
 
     async def close_spider(self) -> None:
-        """Wait until all pages are sent, for a minute."""
-        left = await asyncio.to_thread(self._producer.flush, _FLUSH_SECONDS)
-        for _ in range(left):
-            count(self._crawler, "unsent")
+        """Wait until all pages are sent, at most a minute."""
+        await asyncio.to_thread(self._producer.flush, _FLUSH_SECONDS)
+        self._producer.purge()  # those that are left are reported to `_note`
+        self._producer.flush(_PURGE_SECONDS)
 
     async def _send(self, key: bytes, value: bytes) -> None:
-        """Give a page to the client once its queue has room."""
+        """Give a page to the client once its queue has room.
+
+        Raises:
+            BufferError: it has none, and the crawl is being stopped.
+        """
         while True:
             try:
                 self._producer.produce(self._topic, value, key, on_delivery=self._note)
                 break
             except BufferError:
-                await asyncio.to_thread(self._producer.poll, _POLL_SECONDS)
+                if not self._crawler.crawling:
+                    raise
+                await asyncio.sleep(_ROOM_SECONDS)
+                self._producer.poll(0)
         self._producer.poll(0)
 
     def _note(self, error: Any, message: Any) -> None:

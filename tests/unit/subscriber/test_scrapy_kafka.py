@@ -1,5 +1,6 @@
 """Items whose pages Kafka does not take: no broker runs here."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,13 +8,18 @@ import pytest
 from scrapy.crawler import Crawler
 from scrapy.utils.test import get_crawler
 
+from neardup_stream.subscriber import scrapy_kafka
 from neardup_stream.subscriber.scrapy_pipeline import KafkaPipeline
 
 PAGE = "https://example.com/a"
 
 
-def crawler_of(topic: str = "pages", **client: Any) -> Crawler:
-    client = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0, **client}
+def crawler_of(topic: str = "pages", most_pages: int = 100) -> Crawler:
+    client = {
+        "bootstrap.servers": "127.0.0.1:1",
+        "queue.buffering.max.messages": most_pages,
+        "log_level": 0,
+    }
     return get_crawler(settings_dict={"NEARDUP_KAFKA": client, "NEARDUP_PAGES_TOPIC": topic})
 
 
@@ -50,3 +56,32 @@ async def test_items_pass_on_where_the_client_refuses_every_page() -> None:
     assert await KafkaPipeline(crawler).process_item(item) is item
 
     assert unsent(crawler) == 1
+
+
+async def test_an_item_waits_for_no_room_once_the_crawl_is_stopped() -> None:
+    crawler = crawler_of(most_pages=1)
+    pipeline = KafkaPipeline(crawler)
+    first, second = {"url": PAGE, "text": "some words"}, {"url": f"{PAGE}/b", "text": "some words"}
+    await pipeline.process_item(first)
+
+    async with asyncio.timeout(60):
+        assert await pipeline.process_item(second) is second
+
+    assert not crawler.crawling
+    assert unsent(crawler) == 1
+
+
+async def test_pages_that_are_left_at_the_end_of_the_crawl_are_named_and_counted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(scrapy_kafka, "_FLUSH_SECONDS", 0)
+    crawler = crawler_of()
+    pipeline = KafkaPipeline(crawler)
+    urls = [f"{PAGE}/{number}" for number in range(3)]
+    for url in urls:
+        await pipeline.process_item({"url": url, "text": "some words"})
+
+    await pipeline.close_spider()
+
+    assert unsent(crawler) == len(urls)
+    assert all(repr(url) in caplog.text for url in urls)
