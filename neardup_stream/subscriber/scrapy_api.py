@@ -97,7 +97,7 @@ class QueryApi:
             _logger.warning("neardup_unavailable: %s", error)
             return None
         if response.status != HTTPStatus.OK:
-            _logger.warning("neardup_unanswered: status %s for %s", response.status, page["url"])
+            _logger.warning("neardup_unanswered: %s for %s", _complaint(response), page["url"])
             return None
         answer = _json_object(response)
         if answer is None:
@@ -145,6 +145,14 @@ def _seconds_to_wait(response: Response) -> int:
     """Return how long to wait before a page that was refused is sent again."""
     seconds = response.headers.get("Retry-After") or b""
     return min(int(seconds), _LONGEST_WAIT_SECONDS) if seconds.isdigit() else _WAIT_SECONDS
+
+
+def _complaint(response: Response) -> str:
+    """Return what is wrong with a page or a request, by an answer other than 200."""
+    detail = (_json_object(response) or {}).get("detail")
+    if detail is None and response.status == HTTPStatus.NOT_FOUND:
+        detail = "NEARDUP_API_URL has to name api.port (9465), not http.port"
+    return f"status {response.status}: {detail}" if detail else f"status {response.status}"
 
 
 def _json_object(response: Response) -> Mapping[str, Any] | None:

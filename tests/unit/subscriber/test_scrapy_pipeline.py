@@ -291,3 +291,21 @@ def test_a_page_is_sent_once_more_where_the_api_fails(status: int) -> None:
 
     assert counted["neardup/unanswered"] == 1
     assert len(api.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "complaint"),
+    [
+        (422, b'{"detail": "body is no base64", "status": 422}', "status 422: body is no base64 for"),
+        (404, b'{"detail": "there is no /v1/page"}', "status 404: there is no /v1/page for"),
+        (404, b"404: Not Found", "status 404: NEARDUP_API_URL has to name api.port (9465), not http.port"),
+        (202, b'{"state": "pending"}', "status 202 for"),
+    ],
+)
+def test_the_log_says_why_a_page_was_not_answered(
+    status: int, body: bytes, complaint: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    counted = process({"url": PAGE, "text": "some words"}, Api(body, status))
+
+    assert counted["neardup/unanswered"] == 1
+    assert complaint in caplog.text
