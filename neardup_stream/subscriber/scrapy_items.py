@@ -17,17 +17,28 @@ _OPTIONAL: Final = ("id", "fetched_at", "content_type", "charset")
 
 def page_of(item: ItemAdapter) -> dict[str, Any] | None:
     """Return the page of an item as JSON has it; None if it has none."""
-    body = next((name for name in _BODIES if item.get(name)), None)
-    if body is None or not item.get("url"):
+    values = {name: _only_value(item.get(name)) for name in ("url", *_BODIES, *_OPTIONAL)}
+    body = next((name for name in _BODIES if values[name]), None)
+    if body is None or not values["url"]:
         return None
-    content = item[body]
-    page = {"url": item["url"], **{name: item[name] for name in _OPTIONAL if item.get(name)}}
+    content = values[body]
+    page = {name: _decoded(values[name]) for name in ("url", *_OPTIONAL) if values[name]}
     if not isinstance(content, bytes):
-        return {**page, body: content}
+        return {**page, "html" if body == "body" else body: content}  # as the preset `scrapy` reads it
     if body in _MEDIA_TYPES:
         _, *parameters = str(page.get("content_type", "")).split(";")  # the charset may be one
         page["content_type"] = ";".join((_MEDIA_TYPES[body], *parameters))
     return {**page, "body": base64.b64encode(content).decode()}
+
+
+def _only_value(value: Any) -> Any:
+    """Return the value of a list of one, as item loaders make them; any other value unchanged."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _decoded(value: Any) -> Any:
+    """Return the text of bytes, as headers of a response are; any other value unchanged."""
+    return value.decode("latin-1") if isinstance(value, bytes) else value
 
 
 def encoded(page: Mapping[str, Any]) -> bytes:

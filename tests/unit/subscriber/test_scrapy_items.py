@@ -1,0 +1,66 @@
+"""The pages that a daemon reads of items in the shapes that spiders yield."""
+
+from typing import Any
+
+import pytest
+from itemadapter import ItemAdapter
+from neardup_daemon.inspect.page_lookup import given_record
+from scrapy.http import HtmlResponse
+from scrapy.loader import ItemLoader
+
+from neardup_stream.page import Page
+from neardup_stream.subscriber.scrapy_items import encoded, page_of
+from neardup_stream.text.page_text import page_text
+from neardup_stream.wire.pages import PageDecoder
+
+PAGE = "https://example.com/a"
+HTML = "<p>größer</p>"
+RESPONSE = HtmlResponse(
+    PAGE, body=HTML.encode("cp1252"), headers={"Content-Type": "text/html; charset=cp1252"}
+)
+
+
+def sent(item: Any) -> Page:
+    """Return the page of an item as a daemon reads it."""
+    found = page_of(ItemAdapter(item))
+    assert found is not None
+    page = PageDecoder().decode(given_record(encoded(found), ()))
+    assert isinstance(page, Page)
+    return page
+
+
+def text(page: Page) -> str:
+    return page_text(page, "all_text").text.strip()
+
+
+def test_an_item_loader_may_keep_each_field_as_a_list_of_one_value() -> None:
+    loader = ItemLoader(item={}, response=RESPONSE)
+    for name, value in (("url", PAGE), ("id", "17"), ("html", RESPONSE.text)):
+        loader.add_value(name, value)
+
+    page = sent(loader.load_item())
+
+    assert (page.url, page.id, text(page)) == (PAGE, "17", "größer")
+
+
+@pytest.mark.parametrize("charset", [None, b"cp1252"])
+def test_fields_may_be_bytes_as_headers_of_a_response_are(charset: bytes | None) -> None:
+    item = {
+        "url": PAGE.encode(),
+        "body": RESPONSE.body,
+        "content_type": RESPONSE.headers["Content-Type"],
+        "charset": charset,
+    }
+
+    page = sent(item)
+
+    assert (page.url, text(page)) == (PAGE, "größer")
+
+
+def test_a_body_that_is_a_string_is_markup_as_in_the_preset_scrapy() -> None:
+    item = {"url": PAGE, "body": HTML}
+
+    of_preset = PageDecoder(preset="scrapy").decode(given_record(encoded(item), ()))
+
+    assert isinstance(of_preset, Page)
+    assert text(sent(item)) == text(of_preset) == "größer"
