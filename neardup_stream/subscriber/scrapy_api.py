@@ -78,7 +78,7 @@ class QueryApi:
         """Return the answer about a page; None if there is none."""
         try:
             body = encoded(page)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             _logger.warning("neardup_unencoded: %s: %s", page["url"], error)
             return None
         request = Request(

@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from types import UnionType
 from typing import Any, Final
 
 from itemadapter import ItemAdapter
@@ -13,16 +14,25 @@ __all__ = ["encoded", "page_of"]
 _BODIES: Final = ("html", "text", "body")
 _MEDIA_TYPES: Final = {"html": "text/html", "text": "text/plain"}  # of bytes under these names
 _OPTIONAL: Final = ("id", "fetched_at", "content_type", "charset")
+_TYPES: Final = {"status": int, "language": str, "score": int | float}
+"""Of fields that mean something else in the items of some spiders: those of other types are not sent."""
 
 
 def page_of(item: ItemAdapter) -> dict[str, Any] | None:
     """Return the page of an item as JSON has it; None if it has none."""
-    values = {name: _only_value(item.get(name)) for name in ("url", *_BODIES, *_OPTIONAL)}
+    values = {name: _only_value(item.get(name)) for name in ("url", *_BODIES, *_OPTIONAL, *_TYPES)}
     body = next((name for name in _BODIES if values[name]), None)
     if body is None or not values["url"]:
         return None
-    content = values[body]
     page = {name: _decoded(values[name]) for name in ("url", *_OPTIONAL) if values[name]}
+    page |= {name: value for name, kind in _TYPES.items() if _is_a(value := _decoded(values[name]), kind)}
+    if (meta := item.get("meta")) is not None:
+        page["meta"] = meta
+    return _with_content(page, body, values[body])
+
+
+def _with_content(page: dict[str, Any], body: str, content: Any) -> dict[str, Any]:
+    """Return a page with the content that its item has under a name."""
     if not isinstance(content, bytes):
         return {**page, "html" if body == "body" else body: content}  # as the preset `scrapy` reads it
     if body in _MEDIA_TYPES:
@@ -41,13 +51,21 @@ def _decoded(value: Any) -> Any:
     return value.decode("latin-1") if isinstance(value, bytes) else value
 
 
+def _is_a(value: object, kind: type | UnionType) -> bool:
+    """Return whether a value is of a type of JSON, in which true and false are no numbers."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
 def encoded(page: Mapping[str, Any]) -> bytes:
     """Return a page as JSON in UTF-8, with times in ISO 8601 and lone surrogates as escapes.
 
     Raises:
         TypeError: a field has a value that JSON does not have.
+        ValueError: a number is not finite, or a value holds itself.
     """
-    return json.dumps(page, default=_iso, ensure_ascii=False).encode(errors="backslashreplace")
+    return json.dumps(page, default=_iso, ensure_ascii=False, allow_nan=False).encode(
+        errors="backslashreplace"
+    )
 
 
 def _iso(value: object) -> str:

@@ -1,5 +1,7 @@
 """The pages that a daemon reads of items in the shapes that spiders yield."""
 
+import json
+import math
 from typing import Any
 
 import pytest
@@ -64,3 +66,25 @@ def test_a_body_that_is_a_string_is_markup_as_in_the_preset_scrapy() -> None:
 
     assert isinstance(of_preset, Page)
     assert text(sent(item)) == text(of_preset) == "größer"
+
+
+def test_labels_of_the_crawler_are_sent() -> None:
+    page = sent(
+        {"url": PAGE, "html": HTML, "status": 404, "language": ["de"], "score": 0.0, "meta": {"job": [7]}}
+    )
+
+    assert (page.status, page.language, page.score) == (404, "de", 0.0)
+    assert page.meta is not None
+    assert json.loads(bytes(page.meta)) == {"job": [7]}
+
+
+def test_fields_that_are_no_labels_of_the_crawler_are_left_out() -> None:
+    page = sent({"url": PAGE, "html": HTML, "status": "in stock", "language": ["de", "en"], "score": True})
+
+    assert (page.status, page.language, page.score, page.meta) == (None, None, None, None)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_number_that_json_does_not_have_is_not_encoded(value: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        sent({"url": PAGE, "html": HTML, "score": value})

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -210,10 +211,11 @@ def test_half_of_a_surrogate_pair_is_sent_as_an_escape() -> None:
     assert request.body.decode().endswith('"слово \\ud83d"}')
 
 
-def test_an_item_with_a_field_that_json_does_not_have_is_kept() -> None:
+@pytest.mark.parametrize("value", [object(), math.nan])
+def test_an_item_with_a_field_that_json_does_not_have_is_kept(value: object) -> None:
     api = Api()
 
-    counted = process({"url": PAGE, "text": "some words", "id": object()}, api)
+    counted = process({"url": PAGE, "text": "some words", "id": value}, api)
 
     assert (counted["neardup/unanswered"], api.requests) == (1, [])
 
