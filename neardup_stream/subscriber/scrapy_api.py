@@ -53,7 +53,7 @@ class QueryApi:
     Raises:
         NotConfigured: `NEARDUP_API_URL` is not set.
         RuntimeError: Scrapy runs without asyncio.
-        ValueError: `NEARDUP_API_URL` or `NEARDUP_API_PATH` is none.
+        ValueError: no page can be sent to `NEARDUP_API_URL` with `NEARDUP_API_PATH`.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -70,9 +70,8 @@ class QueryApi:
         failures = settings.getlist("RETRY_EXCEPTIONS")
         self._failures = (IgnoreRequest, *(load_object(each) for each in failures))
         slot = settings.getdict("DOWNLOAD_SLOTS").get(_SLOT, {})
-        self._turns = asyncio.Semaphore(
-            slot.get("concurrency", _AT_ONCE)
-        )  # without delay Scrapy has more at once
+        # Without a delay Scrapy sends more than that at once.
+        self._turns = asyncio.Semaphore(slot.get("concurrency", _AT_ONCE))
 
     async def ask(self, page: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the answer about a page; None if there is none."""

@@ -8,7 +8,7 @@ NEARDUP_API_PATH = "/v1/pages"   # "/v1/query" only compares each page with thos
 NEARDUP_ACTION = "drop"          # "mark" sets the field `neardup` of the item and keeps it
 ```
 
-An item needs `url` and one of `html`, `text` and `body`; `id` and `fetched_at` are sent where it has them. A
+An item needs `url` and one of `html`, `text` and `body`; other fields of a page are sent where it has them. A
 page that the API does not answer about is kept.
 """
 
