@@ -277,7 +277,8 @@ def redis_errors(*, is_cluster: bool = False) -> Iterator[None]:
         raise  # a bug of ours: what we send is no command
     except (exceptions.RedisError, exceptions.RedisClusterException, OSError) as error:
         origin = _origin(error)
-        words = f"{_SCRIPT_PLACE.sub('', _words(origin))}{_place(origin)}"
+        place = _place(origin) if is_cluster else ""
+        words = _SCRIPT_PLACE.sub("", _words(origin)).rstrip(".") + place
         raise _error(fault_of(error, is_cluster=is_cluster), words) from error
 
 

@@ -91,6 +91,7 @@ def test_which_script_met_an_error_is_left_out(words: str) -> None:
         raise exceptions.ResponseError(words)
 
     assert "script" not in str(raised.value)
+    assert ".;" not in str(raised.value)
 
 
 def test_a_master_that_is_demoted_while_it_waits_for_a_replica_is_waited_for() -> None:
