@@ -135,6 +135,20 @@ _NOT_A_CLUSTER = Fault(
     "redis.url names a cluster, and the server is none, or refuses CLUSTER SLOTS to this user: write redis://"
     " or rediss:// for one server",
 )
+_NO_SENTINEL = Fault(
+    "SENTINEL unknown",
+    ConfigError,
+    None,
+    "redis.url names sentinels, and this is a Redis server: name the sentinels, or write redis:// or"
+    " rediss:// for one server",
+)
+_EXPIRED = Fault(
+    "an expired certificate",
+    ConfigError,
+    None,
+    "renew the server's certificate, or ours, redis.tls_certificate_file, and see that the clocks of both"
+    " hosts are right",
+)
 _NO_TRUST = Fault(
     "no trust in TLS",
     ConfigError,
@@ -158,6 +172,8 @@ FAULTS: Final = (
     _NOT_LET_IN,
     _PART_OF_CLUSTER,
     _NOT_A_CLUSTER,
+    _NO_SENTINEL,
+    _EXPIRED,
     _NO_TRUST,
     _REFUSED_COMMAND,
 )
@@ -197,6 +213,10 @@ _BY_WORDING: Final = (
     (re.compile("No master found .*AuthenticationError"), _SENTINELS_WANT_A_LOGIN),
     # The client's words for an error that it does not repeat.
     (re.compile("Cluster mode is not enabled on this node"), _NOT_A_CLUSTER),
+    # In the quotes of Redis 7, and of former ones.
+    (re.compile("unknown command ['`]SENTINEL"), _NO_SENTINEL),
+    # The server's, by its client, and ours, by the server.
+    (re.compile("certificate (has expired|is not yet valid)|alert certificate expired"), _EXPIRED),
     # To a client that greets a server without its password.
     (re.compile("HELLO must be called with the client already authenticated"), _NOT_LET_IN),
     # A script met NOPERM, in the words of Redis 7.0 and of later ones.

@@ -1,4 +1,5 @@
 import re
+import ssl
 from pathlib import Path
 from typing import get_args
 
@@ -168,6 +169,21 @@ def test_a_server_that_wants_a_password_is_known_by_its_greeting() -> None:
     )
 
     assert "password" in fault_of(asked).remedy
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate has expired (_ssl.c:1006)",
+        "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate is not yet valid (_ssl.c:1)",
+        "[SSL: SSLV3_ALERT_CERTIFICATE_EXPIRED] sslv3 alert certificate expired (_ssl.c:2580)",
+        "[SSL: SSL/TLS_ALERT_CERTIFICATE_EXPIRED] ssl/tls alert certificate expired (_ssl.c:2580)",
+    ],
+    ids=["the server's", "a clock that is late", "ours", "ours, in the words of OpenSSL 3.2"],
+)
+def test_the_remedy_of_an_expired_certificate_is_another_one_or_the_right_time(words: str) -> None:
+    with pytest.raises(ConfigError, match=r"; renew the .* clocks of both hosts"), redis_errors():
+        raise exceptions.ConnectionError("Error 1 connecting") from ssl.SSLError(1, words)
 
 
 def test_a_word_that_merely_looks_like_a_sign_is_none() -> None:
