@@ -68,7 +68,7 @@ class Simhash:
                 self._finished.extend([token_hash(token) for token in run] if kind == "solo" else [])
 
     def merge(self, other: Self) -> None:
-        """Append everything that another simhash has processed; the other stays unchanged.
+        """Append everything that another simhash, or this one, has processed; the other stays unchanged.
 
         Raises:
             ConfigError: the two have different windows.
@@ -81,6 +81,9 @@ class Simhash:
                 f"simhashes of {self._window_tokens} and {other._window_tokens} tokens to a window"
                 " cannot be merged"
             )
+        if other is self:
+            self.merge(self.copy())
+            return
         self._continue_run(other._opening)
         if not other._is_one_run:
             self._end_run()
@@ -92,6 +95,8 @@ class Simhash:
         twin = type(self)(window_tokens=self._window_tokens)
         twin.merge(self)
         return twin
+
+    __copy__ = copy
 
     def digest(self) -> int:
         """Return the simhash of the text so far, in [0, 2**64); 0 before the first token.

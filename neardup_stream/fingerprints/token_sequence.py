@@ -67,6 +67,8 @@ class TokenSequence:
         twin.merge(self)
         return twin
 
+    __copy__ = copy
+
     def extend(self, tokens: Sequence[int]) -> None:
         """Append tokens. Cost: microseconds a token."""
         for token in tokens:
@@ -78,7 +80,10 @@ class TokenSequence:
         self._remember_tokens(tokens, tokens)
 
     def merge(self, other: Self) -> None:
-        """Append all tokens of another sequence; the other stays unchanged."""
+        """Append all tokens of another sequence, or of this one; the other stays unchanged."""
+        if other is self:
+            self.merge(self.copy())
+            return
         seam = self._last_tokens + other._first_tokens
         if len(seam) >= self._width:
             self._extend_windows(windows(seam, self._width))

@@ -88,7 +88,21 @@ def test_any_cut_and_any_order_of_merging_gives_the_whole(
         parts[left].merge(parts.pop(left + 1))
 
     (whole,) = parts
-    assert (whole.digest(), whole.token_count, whole.text_fingerprint) == fingerprint_page(text, config)
+    assert values(whole) == fingerprint_page(text, config)
+
+
+@given(texts, configs)
+def test_merging_a_text_with_itself_gives_it_twice(text: str, config: SimhashConfig) -> None:
+    merged, updated = fed_in_two(text, 0, config), fed_in_two(text, 0, config)
+
+    merged.merge(merged)
+    updated.update(text)
+
+    assert values(merged) == values(updated)
+
+
+def values(simhash: Simhash) -> tuple[int, int, int]:
+    return simhash.digest(), simhash.token_count, simhash.text_fingerprint
 
 
 def fed_in_two(text: str, cut: int, config: SimhashConfig) -> Simhash:

@@ -1,4 +1,6 @@
+import copy
 import hashlib
+from collections.abc import Callable
 
 import pytest
 
@@ -61,9 +63,10 @@ def test_a_digest_does_not_end_the_text() -> None:
     assert _values(simhash) == fingerprint_page("a b c def g", CONFIG)
 
 
-def test_a_copy_is_independent() -> None:
+@pytest.mark.parametrize("copied", [Simhash.copy, copy.copy, copy.deepcopy])
+def test_a_copy_is_independent(copied: Callable[[Simhash], Simhash]) -> None:
     simhash = _fed("a b c")
-    twin = simhash.copy()
+    twin = copied(simhash)
 
     twin.update("d e")
 
