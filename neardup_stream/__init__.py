@@ -19,7 +19,9 @@ if TYPE_CHECKING:
         simhash,
         sketch,
     )
-    from neardup_stream.detector import Detector, DetectorConfig, PageVerdict
+    from neardup_stream.detector.config import DetectorConfig
+    from neardup_stream.detector.detector import Detector
+    from neardup_stream.detector.page_verdict import PageVerdict
     from neardup_stream.fingerprints.incremental import Simhash
     from neardup_stream.fingerprints.min_sketch import MinSketch
     from neardup_stream.fingerprints.mod_sketch import ModSketch
@@ -52,13 +54,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Detector": "detector",
-    "DetectorConfig": "detector",
+    "Detector": "detector.detector",
+    "DetectorConfig": "detector.config",
     "Fold": "fold",
     "MinSketch": "fingerprints.min_sketch",
     "ModSketch": "fingerprints.mod_sketch",
     "Page": "page",
-    "PageVerdict": "detector",
+    "PageVerdict": "detector.page_verdict",
     "Simhash": "fingerprints.incremental",
     "SimhashConfig": "fingerprints.simhash",
     "SketchConfig": "fingerprints.sketch",

@@ -1,6 +1,8 @@
 """The library's detector: what it says of pages is what the stream would say of them."""
 
 import asyncio
+from collections import Counter
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -209,6 +211,24 @@ async def test_calls_of_several_tasks_wait_for_each_other() -> None:
 
     assert [verdict.kind for verdict in verdicts] == ["unique"] + ["near"] * 7
     assert {verdict.representative for verdict in verdicts} == {verdicts[0].page_id}
+
+
+async def test_calls_of_several_loops_wait_for_each_other() -> None:
+    detector, all_ready = Detector(), Barrier(3)
+
+    def add(number: int) -> list[PageVerdict]:
+        async def call() -> list[PageVerdict]:
+            return await detector.add({f"{number} {edit}": essay(1, edits=[edit]) for edit in range(100)})
+
+        all_ready.wait()
+        return asyncio.run(call())
+
+    calls = [asyncio.to_thread(add, number) for number in range(3)]
+    verdicts = [verdict for call in await asyncio.gather(*calls) for verdict in call]
+
+    assert Counter(verdict.kind for verdict in verdicts) == {"unique": 1, "near": 99, "exact": 200}
+    (representative,) = {verdict.representative for verdict in verdicts}
+    assert (await detector.query({"asked": essay(1)}))[0].representative == representative
 
 
 async def test_a_config_replaces_thresholds_and_the_rule() -> None:

@@ -8,25 +8,20 @@ the process.
 import asyncio
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import count
 from time import time
-from typing import Final, Literal, NamedTuple
-
-import msgspec
+from typing import Final
 
 from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.placements import lone_cluster_id
-from neardup_stream.clusters.rules import DEFAULT_LINK_CONTAINMENT, Rule, linked
-from neardup_stream.errors import ConfigError
+from neardup_stream.detector.config import DetectorConfig
+from neardup_stream.detector.page_verdict import Home, PageVerdict, verdict_of
+from neardup_stream.detector.turns import Turns
 from neardup_stream.events import Event
-from neardup_stream.fingerprints.simhash import SimhashConfig
-from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout, permuted_within
 from neardup_stream.indexes.permuted import PermutedIndex
-from neardup_stream.match import Match
 from neardup_stream.message import Message, Partition, Position, Record, RecordMetadata
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle, Page, PageId
@@ -54,81 +49,15 @@ from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.traces import NoTracer
 from neardup_stream.wire.pages import check_one_body, utf8_size_bytes
 
-__all__ = ["Detector", "DetectorConfig", "PageClass", "PageVerdict"]
-
-PageClass = Literal["exact", "near", "contained", "unique", "undecided", "unchanged"]
-"""What a page is to those before it. exact, near: it matches one. contained: it matches none, but is mostly
-inside one, or the other way round. undecided: it has too few tokens. unchanged: it had this text before."""
+__all__ = ["Detector"]
 
 _INPUT: Final = Partition("detector", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class DetectorConfig:
-    """How a detector compares pages; the defaults are those of the daemon.
-
-    Attributes:
-        expected_pages: the most that will be kept; sets the width of the buckets.
-        simhash: window of the simhash, and the fewest tokens of a page that is compared.
-        sketch: shingles and bins of the sketches, and how many bands are indexed.
-        verdict: when two pages match; None for the usual thresholds. One without a sketch compares simhashes
-            alone; the more bits those may differ in, the more tables there are, 256 at most.
-        rule: which matching pages share a cluster.
-    """
-
-    expected_pages: int = 1_000_000
-    simhash: SimhashConfig = field(default_factory=SimhashConfig)
-    sketch: SketchConfig = field(default_factory=SketchConfig)
-    verdict: VerdictConfig | None = None
-    rule: Rule = linked(DEFAULT_LINK_CONTAINMENT)  # noqa: RUF009 - a function, so one default serves all
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds for sketches that are not made.
-
-        Raises:
-            ConfigError: the sketches of `verdict` are others than `sketch`.
-        """
-        if self.verdict is not None and self.verdict.sketch not in (None, self.sketch):
-            raise ConfigError(f"the verdict is for {self.verdict.sketch}, and sketch is {self.sketch}")
-
-
-class PageVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a page is to those that were added before it.
-
-    Attributes:
-        page_id: of the page.
-        kind: in a word, see `PageClass`.
-        matches: exact and near ones, best first.
-        containers: pages that are mostly inside this one, or the other way round, and do not match.
-        cluster: id of the cluster of the page; None for an undecided page.
-        representative: the page of that cluster to keep, itself where it stands alone; None for an undecided
-            page.
-    """
-
-    page_id: str
-    kind: PageClass
-    matches: tuple[Match, ...] = ()
-    containers: tuple[Match, ...] = ()
-    cluster: str | None = None
-    representative: str | None = None
-
-    @property
-    def is_duplicate(self) -> bool:
-        """Return whether another page is the representative of its cluster."""
-        return self.representative not in (None, self.page_id)
-
-
-class _Home(NamedTuple):
-    """The cluster of a page."""
-
-    cluster: str | None = None
-    representative: str | None = None
 
 
 class Detector:
     """Says of each page which earlier ones it matches, and which page of its cluster to keep.
 
-    Calls wait for each other.
+    Calls wait for each other, also those of several threads, each in an event loop of its own.
 
     Args:
         config: how pages are compared; None for the defaults.
@@ -151,7 +80,7 @@ class Detector:
         work = StoreWork(self._stores, self._verdict, EventConfig(), time)
         self._stages = build_long_path(work, _no_message, retries, NoMeters())
         self._offsets = count()
-        self._lock = asyncio.Lock()
+        self._turns = Turns()
 
     async def add(self, texts: Mapping[str, str]) -> list[PageVerdict]:
         """Compare texts with all earlier ones, each also with those before it in this call, and keep them.
@@ -192,7 +121,7 @@ class Detector:
         for each in given:
             check_one_body(each)
             utf8_size_bytes(each.id)
-        async with self._lock:
+        async with self._turns:
             arrivals = await asyncio.to_thread(self._arrivals, given)
             batch = await self._decided(arrivals)
             return [verdict for run in batch.runs for verdict in await self._verdicts(run)]
@@ -212,7 +141,7 @@ class Detector:
             TypeError: texts are no mapping, a name or a text is no string, or a name is empty.
         """
         pages = _pages(texts)
-        async with self._lock:
+        async with self._turns:
             arrivals = await asyncio.to_thread(self._arrivals, pages)
             return await self._look_up(arrivals)
 
@@ -231,7 +160,7 @@ class Detector:
         forgotten = [PageId(page_id) for page_id in dict.fromkeys(page_ids)]
         for page_id in forgotten:
             utf8_size_bytes(page_id)
-        async with self._lock:
+        async with self._turns:
             await self._decided(
                 [Forget(RecordMetadata(position=self._next_position()), (page_id,)) for page_id in forgotten]
             )
@@ -274,7 +203,7 @@ class Detector:
         judged = {each.registered.handle: Verdict(each.matches, each.containers) for each in run.judged}
         homes = await self._homes([(page.handle, page.record) for page in pages])
         return [
-            _verdict_of(
+            verdict_of(
                 page.record,
                 judged.get(page.handle, NOTHING),
                 homes[page.handle],
@@ -283,17 +212,13 @@ class Detector:
             for page in pages
         ]
 
-    async def _homes(self, pages: Sequence[tuple[Handle, PageRecord]]) -> dict[Handle, _Home]:
+    async def _homes(self, pages: Sequence[tuple[Handle, PageRecord]]) -> dict[Handle, Home]:
         standing = await self._clusters.standing([handle for handle, _ in pages])
         homes = {
-            handle: _Home(lone_cluster_id(handle, record.version), record.id)
-            if record.is_indexed
-            else _Home()
+            handle: Home(lone_cluster_id(handle, record.version), record.id) if record.is_indexed else Home()
             for handle, record in pages
         }
-        return homes | {
-            handle: _Home(state.id, state.representative.id) for handle, state in standing.items()
-        }
+        return homes | {handle: Home(state.id, state.representative.id) for handle, state in standing.items()}
 
     async def _look_up(self, arrivals: Sequence[Arrival]) -> list[PageVerdict]:
         records = [plan(arrival, None, now_seconds=0).record for arrival in arrivals]
@@ -306,7 +231,7 @@ class Detector:
         best = [verdict.matches[0].handle for verdict in found if verdict.matches]
         homes = await self._homes([(handle, stored[handle]) for handle in best])
         return [
-            _verdict_of(record, verdict, homes[verdict.matches[0].handle] if verdict.matches else _Home())
+            verdict_of(record, verdict, homes[verdict.matches[0].handle] if verdict.matches else Home())
             for record, verdict in zip(records, found, strict=True)
         ]
 
@@ -326,24 +251,3 @@ def _page(page_id: str, text: str) -> Page:
 def _no_message(_event: Event) -> Message:
     """Take the place of the message of an event, as nothing is published."""
     return Message(key=None, value=None)
-
-
-def _verdict_of(
-    record: PageRecord, verdict: Verdict, home: _Home, *, is_unchanged: bool = False
-) -> PageVerdict:
-    return PageVerdict(
-        page_id=record.id,
-        kind="unchanged" if is_unchanged else _class_of(record, verdict),
-        matches=verdict.matches,
-        containers=verdict.containers,
-        cluster=home.cluster,
-        representative=home.representative,
-    )
-
-
-def _class_of(record: PageRecord, verdict: Verdict) -> PageClass:
-    if not record.is_indexed:
-        return "undecided"
-    if verdict.matches:
-        return verdict.matches[0].kind
-    return "contained" if verdict.containers else "unique"

@@ -1,0 +1,80 @@
+"""One task at a time has the turn, whichever loops the tasks are in, and a cancelled one does not keep it."""
+
+import asyncio
+from threading import Event
+
+import pytest
+
+from neardup_stream.detector.turns import Turns
+
+
+async def take(turns: Turns, taken: list[str], name: str) -> None:
+    async with turns:
+        taken.append(name)
+        await asyncio.sleep(0)
+
+
+async def begun(turns: Turns, taken: list[str], name: str) -> asyncio.Task[None]:
+    """Return a task that has asked for the turn."""
+    task = asyncio.create_task(take(turns, taken, name))
+    await asyncio.sleep(0)
+    return task
+
+
+async def test_tasks_have_the_turn_in_the_order_in_which_they_asked() -> None:
+    turns, taken = Turns(), list[str]()
+
+    await asyncio.gather(*(take(turns, taken, name) for name in "abc"))
+
+    assert taken == ["a", "b", "c"]
+
+
+async def test_a_task_that_is_cancelled_while_it_waits_is_passed_over() -> None:
+    turns, taken = Turns(), list[str]()
+    async with turns:
+        waiting, last = await begun(turns, taken, "waiting"), await begun(turns, taken, "last")
+        waiting.cancel()
+
+    await last
+
+    assert waiting.cancelled()
+    assert taken == ["last"]
+
+
+async def test_a_task_that_is_cancelled_as_its_turn_comes_passes_it_on() -> None:
+    turns, taken = Turns(), list[str]()
+    async with turns:
+        next_one, last = await begun(turns, taken, "next"), await begun(turns, taken, "last")
+    next_one.cancel()
+
+    await last
+
+    assert next_one.cancelled()
+    assert taken == ["last"]
+
+
+async def test_what_fails_in_its_turn_passes_it_on() -> None:
+    turns, taken = Turns(), list[str]()
+    with pytest.raises(ZeroDivisionError):
+        async with turns:
+            raise ZeroDivisionError
+
+    await take(turns, taken, "last")
+
+    assert taken == ["last"]
+
+
+async def test_a_task_of_another_loop_waits_for_its_turn() -> None:
+    turns, taken, has_asked = Turns(), list[str](), Event()
+
+    async def ask() -> None:
+        asyncio.get_running_loop().call_soon(has_asked.set)
+        await take(turns, taken, "other loop")
+
+    async with turns:
+        other_loop = asyncio.create_task(asyncio.to_thread(lambda: asyncio.run(ask())))
+        await asyncio.to_thread(has_asked.wait)
+        taken.append("this loop")
+    await other_loop
+
+    assert taken == ["this loop", "other loop"]
