@@ -16,6 +16,7 @@ from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.placements import lone_cluster_id
 from neardup_stream.detector.config import DetectorConfig
+from neardup_stream.detector.given_pages import checked_ids, checked_pages, pages_of_texts
 from neardup_stream.detector.page_verdict import Home, PageVerdict, verdict_of
 from neardup_stream.detector.turns import Turns
 from neardup_stream.events import Event
@@ -24,7 +25,7 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout, permuted_wit
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message, Partition, Position, Record, RecordMetadata
 from neardup_stream.meters import NoMeters
-from neardup_stream.page import Handle, Page, PageId
+from neardup_stream.page import Handle, Page
 from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared
 from neardup_stream.pipeline.batch import InFlightBatch, Run
 from neardup_stream.pipeline.candidate_comparison import NOTHING, Verdict, verify
@@ -47,7 +48,6 @@ from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.traces import NoTracer
-from neardup_stream.wire.pages import check_one_body, utf8_size_bytes
 
 __all__ = ["Detector"]
 
@@ -99,7 +99,7 @@ class Detector:
         Cost: see docs/library.md. The first call of a process loads the compiled kernels, the first one of a
             machine compiles them.
         """
-        return await self.add_pages(_pages(texts))
+        return await self.add_pages(pages_of_texts(texts))
 
     async def add_pages(self, pages: Iterable[Page]) -> list[PageVerdict]:
         """Do the same for pages, whose text is extracted where they have markup; an id may come repeatedly.
@@ -112,15 +112,11 @@ class Detector:
 
         Raises:
             BadPage: a page has none, or more than one, of `html`, `text` and `body`, its text cannot be
-                extracted within the limits, or half of a character is in its id; nothing is kept of the call.
-            TypeError: one of them is no Page; likewise.
+                extracted within the limits, half of a character is in its id, its URL or the label of a
+                charset, or its time is outside the years 1970 to 9999; nothing is kept of the call.
+            TypeError: one of them is no Page, a field is of another type, or an id is empty; likewise.
         """
-        given = list(pages)
-        if others := [each for each in given if not isinstance(each, Page)]:
-            raise TypeError(f"expected pages (neardup_stream.Page), got {type(others[0]).__name__}")
-        for each in given:
-            check_one_body(each)
-            utf8_size_bytes(each.id)
+        given = checked_pages(pages)
         async with self._turns:
             arrivals = await asyncio.to_thread(self._arrivals, given)
             batch = await self._decided(arrivals)
@@ -140,7 +136,7 @@ class Detector:
             BadPage: a text is too long.
             TypeError: texts are no mapping, a name or a text is no string, or a name is empty.
         """
-        pages = _pages(texts)
+        pages = pages_of_texts(texts)
         async with self._turns:
             arrivals = await asyncio.to_thread(self._arrivals, pages)
             return await self._look_up(arrivals)
@@ -153,13 +149,9 @@ class Detector:
 
         Raises:
             BadPage: half of a character is in one; none is removed.
-            TypeError: it is one id, not several.
+            TypeError: it is one id, not several, one is no string, or one is empty; likewise.
         """
-        if isinstance(page_ids, str):
-            raise TypeError(f"give several page ids: [{page_ids!r}]")
-        forgotten = [PageId(page_id) for page_id in dict.fromkeys(page_ids)]
-        for page_id in forgotten:
-            utf8_size_bytes(page_id)
+        forgotten = checked_ids(page_ids)
         async with self._turns:
             await self._decided(
                 [Forget(RecordMetadata(position=self._next_position()), (page_id,)) for page_id in forgotten]
@@ -234,18 +226,6 @@ class Detector:
             verdict_of(record, verdict, homes[verdict.matches[0].handle] if verdict.matches else Home())
             for record, verdict in zip(records, found, strict=True)
         ]
-
-
-def _pages(texts: Mapping[str, str]) -> list[Page]:
-    if not isinstance(texts, Mapping):
-        raise TypeError(f"expected a mapping of page ids to texts, got {type(texts).__name__}")
-    return [_page(page_id, text) for page_id, text in texts.items()]
-
-
-def _page(page_id: str, text: str) -> Page:
-    if not (isinstance(page_id, str) and page_id and isinstance(text, str)):
-        raise TypeError(f"{page_id!r}: a page id is a string that is not empty, and a text is a string")
-    return Page(id=PageId(page_id), url=page_id, fetched_at_seconds=0, text=text)
 
 
 def _no_message(_event: Event) -> Message:

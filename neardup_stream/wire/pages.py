@@ -31,6 +31,7 @@ __all__ = [
     "PageInput",
     "PageLimits",
     "check_one_body",
+    "epoch_seconds",
     "foreign_fields",
     "forget_ids",
     "is_header",
@@ -198,7 +199,7 @@ class PageDecoder:
         return Page(
             id=PageId(canonical if given.id is None else given.id),
             url=given.url,
-            fetched_at_seconds=_epoch_seconds(given.fetched_at, timestamp_ms),
+            fetched_at_seconds=epoch_seconds(given.fetched_at, timestamp_ms),
             html=given.html,
             text=given.text,
             body=given.body,
@@ -284,7 +285,12 @@ def check_one_body(given: PageInput | Page) -> None:
         raise BadPage("not_one_body", f"has {' and '.join(bodies) or 'none'} of html, text and body")
 
 
-def _epoch_seconds(fetched_at: str | float | None, timestamp_ms: int) -> float:
+def epoch_seconds(fetched_at: str | float | None, timestamp_ms: int) -> float:
+    """Return the time of a page, by default that of its record.
+
+    Raises:
+        BadPage: it is no time, or outside the years 1970 to 9999.
+    """
     if fetched_at is None:
         return max(timestamp_ms, 0) / 1000
     try:
