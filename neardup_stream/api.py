@@ -18,7 +18,7 @@ from neardup_stream.fingerprints.shingles import ShingleConfig, shingle_ids, tok
 from neardup_stream.fingerprints.simhash import DEFAULT_WINDOW_TOKENS, SimhashConfig, fingerprint_texts
 from neardup_stream.indexes.components import clusters
 from neardup_stream.indexes.pairs import sorted_pairs
-from neardup_stream.text.arguments import require_text, whole_number
+from neardup_stream.text.arguments import require_text, whole_number, whole_number_in
 
 __all__ = [
     "Sketched",
@@ -175,9 +175,7 @@ def _sketched(given: Sketched) -> ModSketch:
 
 
 def _checked(simhashes: Iterable[int], distance_bits: int) -> tuple[Words, int]:
-    distance_bits = whole_number("distance_bits", distance_bits)
-    if not 0 <= distance_bits < WORD_BITS:
-        raise ConfigError(f"distance_bits is {distance_bits}, must be 0 to {WORD_BITS - 1}")
+    distance_bits = whole_number_in("distance_bits", distance_bits, 0, WORD_BITS - 1)
     return np.unique(np.fromiter(map(_word, simhashes), np.uint64)), distance_bits
 
 

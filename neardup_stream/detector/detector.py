@@ -12,7 +12,6 @@ from itertools import count
 from time import time
 from typing import Final
 
-from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.placements import lone_cluster_id
 from neardup_stream.detector.config import DetectorConfig
@@ -21,7 +20,6 @@ from neardup_stream.detector.page_verdict import Home, PageVerdict, verdict_of
 from neardup_stream.detector.turns import Turns
 from neardup_stream.events import Event
 from neardup_stream.hashing.handles import KEY_BYTES
-from neardup_stream.indexes.layout import IndexConfig, IndexLayout, permuted_within
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message, Partition, Position, Record, RecordMetadata
 from neardup_stream.meters import NoMeters
@@ -29,7 +27,6 @@ from neardup_stream.page import Handle, Page
 from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared
 from neardup_stream.pipeline.batch import InFlightBatch, Run
 from neardup_stream.pipeline.candidate_comparison import NOTHING, Verdict, verify
-from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.decode import DecodedPage
 from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.event_config import EventConfig
@@ -65,10 +62,7 @@ class Detector:
 
     def __init__(self, config: DetectorConfig | None = None) -> None:
         config = config or DetectorConfig()
-        self._verdict = config.verdict or VerdictConfig(config.sketch)
-        pages, sketch = config.expected_pages, self._verdict.sketch
-        permuted = PermutedConfig() if sketch else permuted_within(self._verdict.distance_bits, pages)
-        layout = IndexLayout(IndexConfig(permuted, pages, bands=sketch.bands if sketch else 0))
+        self._verdict, layout = config.thresholds(), config.layout()
         records = MemoryRecords(layout.shard_bits + layout.slot_bits)
         former = FormerVersions()
         self._clusters = Clusters(MemoryClusters(time), Descriptions(records, former), config.rule)

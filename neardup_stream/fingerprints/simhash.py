@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.hashing.stable import HASH_NAME
 from neardup_stream.kernel_cache import holds_kernel, load_compiled, prepare_kernel_cache
 from neardup_stream.text.alphabet import canonical_alphabet, raw_alphabet
+from neardup_stream.text.arguments import whole_number_in
 from neardup_stream.text.canonical import fold_characters
 from neardup_stream.text.tokens import MAX_TOKEN_CHARACTERS
 from neardup_stream.text.unicode_version import UNICODE_VERSION
@@ -76,16 +76,15 @@ class SimhashConfig:
 
     Raises:
         ConfigError: a number is out of its range.
+        TypeError: it is no whole number.
     """
 
     window_tokens: int = DEFAULT_WINDOW_TOKENS
     min_tokens: int = 10
 
     def __post_init__(self) -> None:
-        if not 1 <= self.window_tokens <= MAX_WINDOW_TOKENS:
-            raise ConfigError(f"window_tokens is {self.window_tokens}, must be 1 to {MAX_WINDOW_TOKENS}")
-        if self.min_tokens < 1:
-            raise ConfigError(f"min_tokens is {self.min_tokens}, must be at least 1")
+        whole_number_in("window_tokens", self.window_tokens, 1, MAX_WINDOW_TOKENS)
+        whole_number_in("min_tokens", self.min_tokens, 1)
 
 
 class PageLines(NamedTuple):

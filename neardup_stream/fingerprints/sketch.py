@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.errors import ConfigError
+from neardup_stream.text.arguments import whole_number, whole_number_in
 
 __all__ = [
     "MAX_BANDS",
@@ -57,6 +58,7 @@ class SketchConfig:
 
     Raises:
         ConfigError: a number is out of its range.
+        TypeError: it is no whole number.
     """
 
     shingle_tokens: int = 3
@@ -66,14 +68,13 @@ class SketchConfig:
     band_bins: int = 3
 
     def __post_init__(self) -> None:
-        if self.code_bits not in {4, 8}:
-            raise ConfigError(f"code_bits is {self.code_bits}, must be 4 or 8")
-        if self.bins % 2:
+        whole_number_in("shingle_tokens", self.shingle_tokens, 1, MAX_SHINGLE_TOKENS)
+        if whole_number_in("bins", self.bins, MIN_BINS, MAX_BINS) % 2:
             raise ConfigError(f"bins is {self.bins}, must be even")
-        _check_range("shingle_tokens", self.shingle_tokens, 1, MAX_SHINGLE_TOKENS)
-        _check_range("bins", self.bins, MIN_BINS, MAX_BINS)
-        _check_range("bands", self.bands, 0, MAX_BANDS)
-        _check_range("band_bins", self.band_bins, 1, MAX_BAND_BINS)
+        if whole_number("code_bits", self.code_bits) not in {4, 8}:
+            raise ConfigError(f"code_bits is {self.code_bits}, must be 4 or 8")
+        whole_number_in("bands", self.bands, 0, MAX_BANDS)
+        whole_number_in("band_bins", self.band_bins, 1, MAX_BAND_BINS)
 
     @property
     def sketch_bytes(self) -> int:
@@ -177,11 +178,6 @@ def sketch_schema_fields(config: SketchConfig | None) -> dict[str, str | int]:
         "bands": config.bands,
         "band_bins": config.band_bins,
     }
-
-
-def _check_range(name: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise ConfigError(f"{name} is {value}, must be {least} to {most}")
 
 
 def _codes(sketches: NDArray[np.uint8], config: SketchConfig) -> NDArray[np.uint8]:

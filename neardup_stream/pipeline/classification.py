@@ -38,6 +38,7 @@ from neardup_stream.fingerprints.framed import SHORT_SHINGLES
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.match import View
 from neardup_stream.pipeline.pair_figures import ContentFigures, PairFigures, WholeFigures
+from neardup_stream.text.arguments import whole_number_in
 
 __all__ = [
     "EMPTY_CONTAINMENT",
@@ -59,6 +60,7 @@ PairClass = Literal["exact", "near", "contained", "below_threshold"]
 
 _CLASSES: Final[tuple[PairClass, ...]] = get_args(PairClass)
 _EXACT, _NEAR, _CONTAINED, _BELOW = range(len(_CLASSES))
+_MOST_DISTANCE_BITS: Final = 63
 
 MIN_CONTENT_SHINGLES: Final = 8
 """What is left of a page beside its frame must have as many to be compared: as many as ten tokens have."""
@@ -118,8 +120,10 @@ class VerdictConfig:
         """Refuse a threshold that everything or nothing meets.
 
         Raises:
-            ConfigError: a ratio is not above 0 and at most 1.
+            ConfigError: a ratio is not above 0 and at most 1, or `distance_bits` is not 0 to 63.
+            TypeError: `distance_bits` is no whole number.
         """
+        whole_number_in("verdict.distance_bits", self.distance_bits, 0, _MOST_DISTANCE_BITS)
         for name in (
             "near_resemblance",
             "near_containment",

@@ -3,7 +3,9 @@
 import operator
 from typing import Any
 
-__all__ = ["require_text", "whole_number"]
+from neardup_stream.errors import ConfigError
+
+__all__ = ["require_text", "whole_number", "whole_number_in"]
 
 
 def require_text(text: object) -> None:
@@ -27,3 +29,20 @@ def whole_number(name: str, number: Any) -> int:
         return operator.index(number)
     except TypeError:
         raise TypeError(f"{name} is {number!r}, must be a whole number") from None
+
+
+def whole_number_in(name: str, number: Any, least: int, most: int | None = None) -> int:
+    """Return a whole number that is in a range.
+
+    Raises:
+        ConfigError: it is not in the range.
+        TypeError: it is no whole number.
+
+    >>> whole_number_in("bins", 160, 16, 1024)
+    160
+    """
+    whole = whole_number(name, number)
+    if whole < least or (most is not None and whole > most):
+        wanted = f"at least {least}" if most is None else f"{least} to {most}"
+        raise ConfigError(f"{name} is {whole}, must be {wanted}")
+    return whole

@@ -12,13 +12,12 @@ from neardup_stream import (
     DetectorConfig,
     Page,
     PageVerdict,
-    SketchConfig,
     VerdictConfig,
     hamming_distance,
     simhash,
 )
 from neardup_stream.clusters.rules import components
-from neardup_stream.errors import BadPage, ConfigError
+from neardup_stream.errors import BadPage
 from neardup_stream.page import PageId
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
@@ -239,20 +238,6 @@ async def test_a_config_replaces_thresholds_and_the_rule() -> None:
         detector = Detector(each)
         await detector.add({"a": TEXT})
         assert (await detector.add({"b": EDITED}))[0].kind == kind
-
-
-def test_a_config_that_contradicts_itself_is_refused() -> None:
-    with pytest.raises(ConfigError, match="expected_pages"):
-        Detector(DetectorConfig(expected_pages=0))
-
-
-def test_thresholds_of_sketches_that_are_not_made_are_refused() -> None:
-    sketch = SketchConfig(bins=80)
-
-    with pytest.raises(ConfigError, match=r"for .*bins=160.* sketch is .*bins=80"):
-        DetectorConfig(sketch=sketch, verdict=VerdictConfig())
-    assert DetectorConfig(sketch=sketch, verdict=VerdictConfig(sketch)).sketch == sketch
-    assert DetectorConfig(verdict=VerdictConfig(None)).verdict == VerdictConfig(None)
 
 
 async def test_it_finds_what_the_stream_finds() -> None:
