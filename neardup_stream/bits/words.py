@@ -6,7 +6,7 @@ Bit 63 is the leading bit: it comes first in big-endian bytes and in the sort or
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["WORD_BITS", "Words", "distances", "hamming_distance"]
+__all__ = ["WORD_BITS", "Words", "distances", "hamming_distance", "require_words"]
 
 WORD_BITS = 64
 
@@ -26,3 +26,15 @@ def distances(left: Words, right: Words) -> npt.NDArray[np.uint8]:
     """Return the number of bits in which the words of two arrays differ, pair by pair; shapes broadcast."""
     counts: npt.NDArray[np.uint8] = np.bitwise_count(left ^ right)
     return counts
+
+
+def require_words(words: object) -> None:
+    """Return if this is a one-dimensional array of words, or of what any word can hold.
+
+    Raises:
+        TypeError: it is not; the message says what it is.
+    """
+    if not isinstance(words, np.ndarray):
+        raise TypeError(f"expected an array of uint64, got {type(words).__name__}")
+    if words.ndim != 1 or not np.can_cast(words.dtype, np.uint64):
+        raise TypeError(f"expected uint64 in one dimension, got {words.dtype} in {words.ndim}")

@@ -9,10 +9,11 @@ from typing import Self
 
 import numpy as np
 
-from neardup_stream.bits.words import Words
-from neardup_stream.errors import ConfigError, InvariantBroken
+from neardup_stream.bits.words import Words, require_words
+from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.resemblance import ratio, union
 from neardup_stream.hashing.ranks import ranks
+from neardup_stream.text.arguments import whole_number_in
 
 __all__ = ["MinSketch"]
 
@@ -37,9 +38,10 @@ class MinSketch:
 
         Raises:
             ConfigError: the size is below 1.
+            TypeError: it is no whole number, or the ids are no array of words.
         """
-        if size < 1:
-            raise ConfigError(f"size of a sketch is {size}, must be at least 1")
+        require_words(ids)
+        size = whole_number_in("size of a sketch", size, 1)
         all_ranks = ranks(ids, key)
         first = np.partition(all_ranks, size)[:size] if size < all_ranks.size else all_ranks
         return cls(np.sort(first), size, key)
@@ -51,11 +53,11 @@ class MinSketch:
         `standard_error(r, s, n)`, at most 0.5 / sqrt(s): 0.05 for 100. When n is at most s, it is exact.
 
         Raises:
-            InvariantBroken: the sketches follow different orders.
+            ConfigError: the sketches follow different orders.
 
         Cost: O(size); 8 µs for 128.
         """
         if other.key != self.key:
-            raise InvariantBroken(f"sketches with the keys {self.key} and {other.key} cannot be compared")
+            raise ConfigError(f"sketches with the keys {self.key} and {other.key} cannot be compared")
         is_common = union(self.ranks, other.ranks).is_common[: min(self.size, other.size)]
         return ratio(int(np.count_nonzero(is_common)), is_common.size)

@@ -5,16 +5,19 @@ the intersection: ratios of the samples estimate ratios of the sets.
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 
-from neardup_stream.bits.words import Words
-from neardup_stream.errors import ConfigError, InvariantBroken
+from neardup_stream.bits.words import WORD_BITS, Words, require_words
+from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.resemblance import Overlap, exact_overlap
 from neardup_stream.hashing.ranks import ranks
+from neardup_stream.text.arguments import whole_number_in
 
 __all__ = ["ModSketch"]
+
+_MOST_MODULUS: Final = (1 << WORD_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,10 +39,11 @@ class ModSketch:
         """Return the sketch of a set of distinct ids at a given rate. Cost: O(n); 20 µs for 600 ids.
 
         Raises:
-            ConfigError: the modulus is below 1.
+            ConfigError: the modulus is not 1 to 2**64 - 1.
+            TypeError: it is no whole number, or the ids are no array of words.
         """
-        if modulus < 1:
-            raise ConfigError(f"modulus of a sketch is {modulus}, must be at least 1")
+        require_words(ids)
+        modulus = whole_number_in("modulus of a sketch", modulus, 1, _MOST_MODULUS)
         return cls(np.sort(_divisible(ranks(ids, key), modulus)), modulus, key)
 
     @classmethod
@@ -52,9 +56,10 @@ class ModSketch:
 
         Raises:
             ConfigError: the size is below 1.
+            TypeError: it is no whole number, or the ids are no array of words.
         """
-        if expected_size < 1:
-            raise ConfigError(f"expected_size of a sketch is {expected_size}, must be at least 1")
+        require_words(ids)
+        expected_size = whole_number_in("expected_size of a sketch", expected_size, 1)
         times_too_many = -(-max(ids.size, 1) // expected_size)
         return cls.of(ids, 1 << (times_too_many - 1).bit_length(), key)
 
@@ -72,13 +77,13 @@ class ModSketch:
         was drawn, the estimates are unbiased.
 
         Raises:
-            InvariantBroken: the sketches use different orders, or neither modulus divides the other.
+            ConfigError: the sketches use different orders, or neither modulus divides the other.
 
         Cost: O(size); 12 µs for 128.
         """
         finer, coarser = sorted([self.modulus, other.modulus])
         if other.key != self.key or coarser % finer:
-            raise InvariantBroken(
+            raise ConfigError(
                 f"sketches modulo {self.modulus} with key {self.key} and"
                 f" modulo {other.modulus} with key {other.key} cannot be compared"
             )

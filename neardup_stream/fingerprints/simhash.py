@@ -7,7 +7,7 @@ on their neighbors is canonicalized here and passed again.
 
 import functools
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +20,7 @@ from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.hashing.stable import HASH_NAME
 from neardup_stream.kernel_cache import holds_kernel, load_compiled, prepare_kernel_cache
 from neardup_stream.text.alphabet import canonical_alphabet, raw_alphabet
-from neardup_stream.text.arguments import whole_number_in
+from neardup_stream.text.arguments import require_text, whole_number_in
 from neardup_stream.text.canonical import fold_characters
 from neardup_stream.text.tokens import MAX_TOKEN_CHARACTERS
 from neardup_stream.text.unicode_version import UNICODE_VERSION
@@ -164,7 +164,7 @@ class Views(NamedTuple):
 
 
 def fingerprint_texts(
-    texts: Sequence[str], config: SimhashConfig, sketch: SketchConfig | None = None
+    texts: Iterable[str], config: SimhashConfig, sketch: SketchConfig | None = None
 ) -> Fingerprints:
     """Return the fingerprints of visible texts, canonical or not; also sketches and bands if `sketch` is set.
 
@@ -174,12 +174,15 @@ def fingerprint_texts(
     Cost: 12 µs a page of 3.5 KB, 4 µs more with a sketch, and some 80 µs more if it must be canonicalized
     first. The GIL is released except for that. Scratch memory: up to 33 bytes per byte of the longest page,
     81 with a sketch.
+
+    Raises:
+        TypeError: one is no string, or they are one text, not several.
     """
     return _fingerprint(texts, config, sketch, with_lines=False)[0]
 
 
 def fingerprint_lines(
-    texts: Sequence[str], config: SimhashConfig, sketch: SketchConfig | None = None
+    texts: Iterable[str], config: SimhashConfig, sketch: SketchConfig | None = None
 ) -> tuple[Fingerprints, list[PageLines]]:
     """Return the same, with the tokens and lines of each page. Cost: 3 µs more a page."""
     return _fingerprint(texts, config, sketch, with_lines=True)
@@ -226,8 +229,9 @@ def view_lines(
 
 
 def _fingerprint(
-    texts: Sequence[str], config: SimhashConfig, sketch: SketchConfig | None, *, with_lines: bool
+    texts: Iterable[str], config: SimhashConfig, sketch: SketchConfig | None, *, with_lines: bool
 ) -> tuple[Fingerprints, list[PageLines]]:
+    texts = _checked(texts)
     result, lines = _run_kernel(texts, raw_alphabet(), config, sketch, with_lines=with_lines)
     unsettled = np.flatnonzero(result.token_counts == load_kernel().UNSETTLED_PAGE)
     if unsettled.size:
@@ -240,6 +244,15 @@ def _fingerprint(
         for page, page_lines in zip(unsettled.tolist(), settled_lines, strict=False):
             lines[page] = page_lines
     return result, lines
+
+
+def _checked(texts: Iterable[str]) -> list[str]:
+    if isinstance(texts, str):
+        raise TypeError(f"give several texts: [{texts[:20]!r}]")
+    checked = list(texts)
+    for text in checked:
+        require_text(text)
+    return checked
 
 
 def schema_fields(config: SimhashConfig) -> dict[str, str | int]:

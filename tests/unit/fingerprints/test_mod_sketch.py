@@ -1,9 +1,11 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from neardup_stream.errors import ConfigError, InvariantBroken
+from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.min_sketch import MinSketch
 from neardup_stream.fingerprints.mod_sketch import ModSketch
 from neardup_stream.fingerprints.resemblance import exact_overlap
 from neardup_stream.hashing.ranks import ranks
@@ -71,13 +73,39 @@ def test_of_a_set_of_which_nothing_was_drawn_nothing_is_said() -> None:
     ("modulus", "key"), [(4, 1), (9, 0)], ids=["another-order", "neither-divides-the-other"]
 )
 def test_samples_that_were_not_drawn_alike_are_refused(modulus: int, key: int) -> None:
-    with pytest.raises(InvariantBroken, match=f"modulo {modulus} with key {key} cannot be compared"):
+    with pytest.raises(ConfigError, match=f"modulo {modulus} with key {key} cannot be compared"):
         ModSketch.of(IDS, 6).overlap(ModSketch.of(IDS, modulus, key))
 
 
-def test_a_modulus_of_zero_is_refused() -> None:
-    with pytest.raises(ConfigError, match="modulus of a sketch is 0"):
-        ModSketch.of(IDS, 0)
+@pytest.mark.parametrize("modulus", [0, 1 << 64])
+def test_a_modulus_that_is_no_word_above_zero_is_refused(modulus: int) -> None:
+    with pytest.raises(ConfigError, match=f"modulus of a sketch is {modulus}"):
+        ModSketch.of(IDS, modulus)
+
+
+def test_a_modulus_that_is_not_whole_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"modulus of a sketch is 2\.5, must be a whole number"):
+        ModSketch.of(IDS, 2.5)  # type: ignore[arg-type]
+
+
+def test_a_size_may_be_a_number_of_numpy() -> None:
+    bounded = ModSketch.bounded(IDS, np.int64(10))  # type: ignore[arg-type]
+
+    assert bounded.ranks.tolist() == ModSketch.bounded(IDS, 10).ranks.tolist()
+
+
+@pytest.mark.parametrize("sketch", [ModSketch.of, ModSketch.bounded, MinSketch.of])
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (IDS[:4].reshape(2, 2), "expected uint64 in one dimension, got uint64 in 2"),
+        (IDS.astype(np.int64), "expected uint64 in one dimension, got int64 in 1"),
+        ([1, 2], "expected an array of uint64, got list"),
+    ],
+)
+def test_ids_that_are_no_array_of_words_are_refused(sketch: Any, ids: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        sketch(ids, 2)
 
 
 def test_an_expected_size_of_zero_is_refused() -> None:

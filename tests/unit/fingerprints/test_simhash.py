@@ -1,4 +1,5 @@
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,3 +163,23 @@ def test_fingerprints_never_change_without_a_new_schema() -> None:
         12,
         10_823_081_480_914_839_182,
     ]
+
+
+def test_texts_may_come_from_a_generator_also_where_some_must_be_canonicalized() -> None:
+    texts = ["plain words", "caf\u0065\u0301 words"]
+
+    found = fingerprint_texts(iter(texts), THREE)
+
+    assert found.fingerprints.tolist() == fingerprint_texts(texts, THREE).fingerprints.tolist()
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("one text", r"give several texts: \['one text'\]"),
+        (["a", b"b"], r"expected a text \(str\), got bytes"),
+    ],
+)
+def test_what_is_not_several_texts_is_refused(texts: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        fingerprint_texts(texts, THREE)
