@@ -7,6 +7,7 @@ passage is estimated: from the first to the last hit of a chain.
 """
 
 from itertools import pairwise
+from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -27,6 +28,7 @@ from neardup_stream.fingerprints.selective import (
     window_of,
 )
 from neardup_stream.indexes.common_runs import CommonRun, common_runs, covered
+from neardup_stream.text.arguments import require_text, whole_number_in
 
 __all__ = ["LEAST_HITS", "LEAST_TOKENS", "Overlap", "Overlaps", "Passage", "PassageIndex"]
 
@@ -136,15 +138,15 @@ class PassageIndex:
         self._texts = KeptTexts(archive) if self.has_texts else None
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    def open(cls, path: str | PathLike[str]) -> Self:
         """Open an archive and the file of forgotten pages next to it.
 
         Raises:
             ConfigError: the file does not exist, is not an archive, or was frozen without passages.
             CorruptData: the archive, or the file of forgotten pages, is damaged.
         """
-        archive = LoggedArchive(path)
-        return cls(archive, read_gone(path, archive.header))
+        archive = LoggedArchive(Path(path))
+        return cls(archive, read_gone(archive.file.path, archive.header))
 
     @property
     def common_pages(self) -> int:
@@ -172,13 +174,18 @@ class PassageIndex:
                 that is repeated counts once.
 
         Raises:
-            ConfigError: `common_pages` is larger than the archive's.
+            ConfigError: `common_pages` is larger than the archive's, or a number is below 1.
             CorruptData: a page of the file that was needed is damaged.
+            TypeError: the text is no string, or a number is not whole.
 
         Cost: 1 ms for a text of 1,000 shingles; where texts are kept 0.5 ms for each page more. A repeated
         shingle takes 16 places of the text and of the page at most, however long both are.
         """
+        require_text(text)
+        min_tokens = whole_number_in("min_tokens", min_tokens, 1)
+        min_hits = whole_number_in("min_hits", min_hits, 1)
         common = self.common_pages if common_pages is None else common_pages
+        common = whole_number_in("common_pages", common, 1)
         if common > self.common_pages:
             raise ConfigError(
                 f"{self.archive.file.path} was frozen with --common {self.common_pages}: hashes on more pages"

@@ -26,6 +26,7 @@ from neardup_stream.indexes.queries import (
     leaves,
     parse_query,
 )
+from neardup_stream.text.arguments import require_text
 
 __all__ = ["BoundQuery", "Bounds", "bind_query", "bounds", "evaluate", "holds", "required_terms"]
 
@@ -70,7 +71,10 @@ def bind_query(query: Query | str) -> BoundQuery:
     Raises:
         ConfigError: the query has a syntax error, one of its words has no letter or digit, or it has too
             many words; the message names the position.
+        TypeError: it is no string and no query.
     """
+    if not isinstance(query, Query):
+        require_text(query)
     parsed = parse_query(query) if isinstance(query, str) else query
     words = list(leaves(parsed))
     terms: dict[Words, tuple[int, ...]] = {}

@@ -4,6 +4,7 @@ Find the frozen pages that contain given terms, surely or perhaps.
 """
 
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -73,15 +74,15 @@ class SlicedIndex:
         self._living = self._without_gone()
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    def open(cls, path: str | PathLike[str]) -> Self:
         """Open an archive; pages that were forgotten since are not found.
 
         Raises:
             ConfigError: the file does not exist, is no archive, or was frozen without search.
             CorruptData: it is damaged.
         """
-        archive = LoggedArchive(path)
-        return cls(archive, read_gone(path, archive.header))
+        archive = LoggedArchive(Path(path))
+        return cls(archive, read_gone(archive.file.path, archive.header))
 
     def search(self, query: str | Query | BoundQuery) -> SearchAnswer:
         """Return the pages that fulfil a query, surely or perhaps.
@@ -89,6 +90,7 @@ class SlicedIndex:
         Raises:
             ConfigError: the query has a syntax error; the message names the position.
             CorruptData: a needed page of the file is damaged.
+            TypeError: it is no string and no query.
 
         Cost: 1 ms for 3 terms and a million pages, plus 50 ns a page that is found.
         """

@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -152,6 +153,29 @@ def test_hashes_on_more_pages_than_were_frozen_cannot_be_asked_for(tmp_path: Pat
     with pytest.raises(ConfigError, match=f"--common {COMMON_PAGES}"):
         PassageIndex.open(path).overlaps("anything", common_pages=COMMON_PAGES + 1)
     assert PassageIndex.open(path).overlaps("anything at all that is said by no page").found == ()
+
+
+@pytest.mark.parametrize("name", ["min_tokens", "common_pages", "min_hits"])
+def test_a_number_below_one_or_that_is_not_whole_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "small.nda"
+    build_archive(path, [], parts=text_writers(tmp_path))
+    index: Any = PassageIndex.open(path)
+
+    for number in (0, -1):
+        with pytest.raises(ConfigError, match=f"{name} is {number}, must be at least 1"):
+            index.overlaps("a text", **{name: number})
+    with pytest.raises(TypeError, match=rf"{name} is 2\.5, must be a whole number"):
+        index.overlaps("a text", **{name: 2.5})
+
+
+def test_an_archive_is_named_by_a_path_or_a_string_and_asked_for_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "small.nda"
+    build_archive(path, [], parts=text_writers(tmp_path))
+    index: Any = PassageIndex.open(str(path))
+
+    assert index.overlaps("a text").token_count == 2
+    with pytest.raises(TypeError, match=r"expected a text \(str\), got bytes"):
+        index.overlaps(b"a text")
 
 
 def test_a_long_run_of_one_token_is_chosen_as_seldom_as_other_text() -> None:

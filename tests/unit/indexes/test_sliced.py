@@ -4,6 +4,7 @@ import os
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from neardup_stream.archive.search_tiles import MAX_TILE_PAGES
 from neardup_stream.archive.texts import KeptTexts
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.indexes.queries import parse_query
 from neardup_stream.indexes.settling import settle_by_kept_texts
 from neardup_stream.indexes.sliced import SearchAnswer, SlicedIndex
 from neardup_stream.indexes.slicing import SlicesWriter, sampled_step
@@ -61,6 +63,16 @@ def test_pages_are_found_by_rare_and_frequent_words(tmp_path: Path) -> None:
     assert peace.yes.size == 0
     assert end.yes.tolist() == sorted(rows[5:])
     assert said(end)[1:] == ([], 0.0)
+
+
+def test_an_archive_is_named_by_a_path_or_a_string_and_asked_a_query(tmp_path: Path) -> None:
+    build_searched(tmp_path / "a.nda", _TEXTS)
+    index: Any = SlicedIndex.open(str(tmp_path / "a.nda"))
+
+    assert said(index.search("peace")) == said(index.search(parse_query("peace")))
+    for query in (b"peace", None):
+        with pytest.raises(TypeError, match=r"expected a text \(str\), got"):
+            index.search(query)
 
 
 def test_a_phrase_is_a_maybe_until_a_text_settles_it(tmp_path: Path) -> None:
