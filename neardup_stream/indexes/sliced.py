@@ -29,7 +29,8 @@ class SearchAnswer(NamedTuple):
         yes: rows of the pages that fulfil it, ascending.
         maybe: rows of the pages that may fulfil it, ascending.
         expected_false_drops: how many of `maybe` are expected not to fulfil it, because of bits that they
-            have by chance, or of terms that NOT excludes. Ignores the order of the words of a phrase.
+            have by chance, or of terms that NOT excludes; at most all. Ignores the order of the words of a
+            phrase.
     """
 
     query: BoundQuery
@@ -99,12 +100,9 @@ class SlicedIndex:
         exact = {term for term in bitmaps if self.tiles.private_slice(term) >= 0}
         found = Found(bitmaps, exact, self._living)
         possible, certain = (each & self._living for each in bounds(bound, bitmaps, exact))
-        return SearchAnswer(
-            query=bound,
-            yes=self._rows(certain),
-            maybe=self._rows(possible & ~certain),
-            expected_false_drops=expected_false_drops(self.tiles, bound, found, possible),
-        )
+        maybe = self._rows(possible & ~certain)
+        expected = expected_false_drops(self.tiles, bound, found, possible)
+        return SearchAnswer(bound, self._rows(certain), maybe, min(expected, float(maybe.size)))
 
     def _rows(self, bitmap: Bitmap) -> NDArray[np.int64]:
         """Return the rows of the pages whose bits are set, ascending."""

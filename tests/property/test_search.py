@@ -92,7 +92,7 @@ def test_certain_is_within_the_truth_and_the_truth_within_possible(
             certain, maybe = set(answer.yes.tolist()), set(answer.maybe.tolist())
             assert certain <= truth <= certain | maybe
             assert not certain & maybe
-            assert answer.expected_false_drops >= 0
+            assert 0 <= answer.expected_false_drops <= len(maybe)
             settled = settle_by_kept_texts(answer, KeptTexts(index.archive))
             assert set(settled.yes.tolist()) == truth
             assert settled.maybe.size == 0
