@@ -27,7 +27,7 @@ from neardup_stream.fingerprints.selective import (
     choose_shingles,
     window_of,
 )
-from neardup_stream.indexes.common_runs import CommonRun, common_runs, covered
+from neardup_stream.indexes.common_runs import CommonRun, covered, longest_runs, runs_through
 from neardup_stream.text.arguments import require_text, whole_number_in
 
 __all__ = ["LEAST_HITS", "LEAST_TOKENS", "Overlap", "Overlaps", "Passage", "PassageIndex"]
@@ -68,7 +68,8 @@ class Overlap(NamedTuple):
         page: its id, URL and time.
         hit_count: chosen shingles of the text that the page has.
         share: fraction of the text's tokens that are in the passages.
-        page_share: fraction of the page's tokens that are in the passages.
+        page_share: fraction of the page's tokens that are in the passages, or in further copies of them on
+            the page; of one shingle 16 places of the page count.
         is_exact: whether the passages were read in both texts, not estimated.
         passages: in their order in the text.
     """
@@ -223,14 +224,16 @@ class PassageIndex:
                 window_of(tokens.hashes.size, QUERY_SHINGLES), window_of(size, self._lists.facts.shingles)
             )
             runs = _estimated(asked.places[is_hit], asked.which[is_hit], window, min_tokens, min_hits)
+            on_page = covered([(run.start, run.size) for run in runs])
         else:
             page_tokens = locate_tokens(self._texts.text(row))
             size = page_tokens.hashes.size
             places = asked.places[is_hit & asked.is_tried]
-            runs = common_runs(tokens.hashes, page_tokens.hashes, places, SHINGLE_TOKENS)
-            runs = [run for run in runs if run.size >= min_tokens]
+            through = runs_through(tokens.hashes, page_tokens.hashes, places, SHINGLE_TOKENS)
+            runs = [run for run in longest_runs(through) if run.size >= min_tokens]
+            copies = {run for each in through for run in each if run.size >= min_tokens}
+            on_page = covered([(run.page_start, run.size) for run in copies])
         shared = covered([(run.start, run.size) for run in runs])
-        on_page = shared if page_tokens is None else covered([(run.page_start, run.size) for run in runs])
         return Overlap(
             row=row,
             page=self.archive.log.page(row),

@@ -21,7 +21,7 @@ from neardup_stream.fingerprints.selective import (
     choose_shingles,
     window_of,
 )
-from neardup_stream.indexes.common_runs import CommonRun, common_runs, covered
+from neardup_stream.indexes.common_runs import CommonRun, covered, longest_runs, runs_through
 from neardup_stream.indexes.passages import Passage, PassageIndex
 from neardup_stream.text.canonical import canonicalize
 from tests.archives import build_archive, frozen_page, text_writers
@@ -217,6 +217,19 @@ def test_a_sentence_repeated_beyond_the_bound_is_found_with_some_of_its_places(
     assert len(overlap.passages) == MOST_PLACES
 
 
+def test_of_a_page_that_repeats_a_passage_each_copy_is_shared(tmp_path: Path) -> None:
+    path = tmp_path / "copies.nda"
+    beginning = " ".join(f"word{number}" for number in range(30))
+    sentence = f"{beginning} and the end of it"
+    content = f"{sentence} once more {sentence} with its beginning {beginning}"
+    build_archive(path, [frozen_page(0, content=content)], parts=text_writers(tmp_path))
+
+    (overlap,) = PassageIndex.open(path).overlaps(f"asked {sentence}").found
+
+    assert len(overlap.passages) == 1
+    assert overlap.page_share == pytest.approx((len(content.split()) - 5) / len(content.split()))
+
+
 @given(st.integers(0, 300), st.integers(8, 300), st.integers(0, 300))
 def test_a_common_run_is_read_to_its_last_token_on_both_sides(before: int, size: int, place: int) -> None:
     run = np.arange(1000, 1000 + size, dtype=np.uint64)
@@ -224,13 +237,13 @@ def test_a_common_run_is_read_to_its_last_token_on_both_sides(before: int, size:
     page = np.concatenate([np.ones(3, np.uint64), run, np.ones(200, np.uint64)])
     at = np.array([before + min(place, size - SHINGLE_TOKENS)])
 
-    assert common_runs(text, page, at, SHINGLE_TOKENS) == [CommonRun(before, 3, size)]
+    assert longest_runs(runs_through(text, page, at, SHINGLE_TOKENS)) == [CommonRun(before, 3, size)]
 
 
 def test_common_runs_of_one_repeated_token_are_not_reported_once_a_shift() -> None:
     text, page = np.full(3000, 7, np.uint64), np.full(100, 7, np.uint64)
 
-    runs = common_runs(text, page, np.arange(2993), SHINGLE_TOKENS)
+    runs = longest_runs(runs_through(text, page, np.arange(2993), SHINGLE_TOKENS))
 
     assert len(runs) <= 2 * 3000 // 100
     assert covered([(run.start, run.size) for run in runs]) == 3000

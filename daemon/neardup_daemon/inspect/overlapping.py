@@ -84,7 +84,7 @@ class FoundOverlap(msgspec.Struct, frozen=True, kw_only=True):
         fetched_at: when it was fetched.
         hits: chosen shingles in common.
         share: of the tokens of the page asked about, those in the passages.
-        page_share: of the tokens of the archived page, those in the passages.
+        page_share: of the tokens of the archived page, those in the passages, or in further copies of them.
         is_exact: whether passages were read in both texts; else they are estimated, and may be longer.
         passages: in their order.
     """
