@@ -1,8 +1,9 @@
 """Write an archive again without the data of forgotten pages.
 
-Rows keep their numbers, so the keys, which hold only 16 bits of a hash of a page, stay unchanged. A
-forgotten row is left empty: no URL, no id, no time, no fingerprint, no sketch, no text,
-no passage. A row that an earlier rewrite left empty counts as forgotten.
+Rows keep their numbers, so the sections of keys, 16 bits of a hash and the rows of each key, stay unchanged,
+also where a forgotten page and a living one have a key in common. A forgotten row is left empty: no URL, no
+id, no time, no fingerprint, no sketch, no text, no passage. A row that an earlier
+rewrite left empty counts as forgotten.
 """
 
 from collections.abc import Iterator
