@@ -5,6 +5,7 @@ matches it, and answers what to join; everything else about clusters is the same
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from neardup_stream.match import Match
@@ -89,24 +90,27 @@ def linked(link_containment: float) -> Rule:
     Args:
         link_containment: least share of either page inside the other; pages with one text are always firm.
     """
+    return _Linked(link_containment)
 
-    def join(supports: Sequence[Support]) -> Choice:
-        firm = [
-            support
-            for support in supports
-            if any(is_firm(match, link_containment) for match in support.matches)
-        ]
+
+@dataclass(frozen=True, slots=True)
+class _Linked:
+    """The rule as a value, which can be pickled."""
+
+    link_containment: float
+
+    def __call__(self, supports: Sequence[Support]) -> Choice:
+        """Return what a page with these matches joins."""
+        firm = [support for support in supports if any(map(self._is_firm, support.matches))]
         choice = components(firm or _best_joinable(supports))
         anchor_matches = (match for support in supports for match in support.anchor_matches)
         is_by_representative = any(
             support.is_representative_matched and support.cluster_id == choice.join for support in supports
         )
-        return choice._replace(
-            becomes_anchor=is_by_representative
-            or any(is_firm(match, link_containment) for match in anchor_matches)
-        )
+        return choice._replace(becomes_anchor=is_by_representative or any(map(self._is_firm, anchor_matches)))
 
-    return join
+    def _is_firm(self, match: Match) -> bool:
+        return is_firm(match, self.link_containment)
 
 
 def _best_joinable(supports: Sequence[Support]) -> list[Support]:

@@ -30,7 +30,7 @@ class DetectorConfig:
     simhash: SimhashConfig = field(default_factory=SimhashConfig)
     sketch: SketchConfig = field(default_factory=SketchConfig)
     verdict: VerdictConfig | None = None
-    rule: Rule = linked(DEFAULT_LINK_CONTAINMENT)  # noqa: RUF009 - a function, so one default serves all
+    rule: Rule = linked(DEFAULT_LINK_CONTAINMENT)  # noqa: RUF009 - frozen, so one default serves all
 
     def __post_init__(self) -> None:
         """Refuse what a detector could not work with, as thresholds for sketches that are not made.

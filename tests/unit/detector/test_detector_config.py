@@ -1,5 +1,6 @@
 """A configuration that cannot be worked with is refused when it is made, not at the first page."""
 
+import pickle
 from typing import Any
 
 import pytest
@@ -54,3 +55,9 @@ def test_thresholds_of_sketches_that_are_not_made_are_refused() -> None:
         DetectorConfig(sketch=sketch, verdict=VerdictConfig())
     assert DetectorConfig(sketch=sketch, verdict=VerdictConfig(sketch)).sketch == sketch
     assert DetectorConfig(verdict=VerdictConfig(None)).verdict == VerdictConfig(None)
+
+
+def test_a_config_can_be_given_to_another_process() -> None:
+    config = DetectorConfig(1000, SimhashConfig(min_tokens=5))
+
+    assert pickle.loads(pickle.dumps(config)) == config  # noqa: S301 - our own bytes
