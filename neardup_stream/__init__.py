@@ -75,6 +75,11 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    """Name the public API, also what was not used yet."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Import a name of the public API at its first use."""
     if name not in _HOMES:

@@ -33,6 +33,14 @@ def test_a_name_that_is_not_exported_is_an_attribute_error() -> None:
         neardup_stream.simhsh  # noqa: B018 - the access is the claim
 
 
+def test_names_are_listed_before_their_first_use() -> None:
+    code = "import neardup_stream; print(set(neardup_stream.__all__) - set(dir(neardup_stream)))"
+
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+    assert printed == "set()\n"
+
+
 def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import neardup_stream, sys; print({'numpy', 'numba', 'redis', 'aiokafka'} & sys.modules.keys())"
 
