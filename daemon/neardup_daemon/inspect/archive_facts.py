@@ -40,7 +40,7 @@ class ArchiveFacts(msgspec.Struct, frozen=True, kw_only=True):
         latest_fetched_at: of the pages that are not removed; null without such pages.
         keys: distinct ones under which near-duplicates are found; 0 where it was frozen without.
         key_kinds: of these keys, beside those of exact texts; none where it was frozen without.
-        bits_per_key: what the perfect hash takes, without the slots.
+        bits_per_key: what the perfect hash takes, without the slots; 0 without keys.
         bytes: of the file.
         facts: what it was made of.
         sections: of the file.
@@ -86,7 +86,7 @@ def archive_facts(path: Path) -> ArchiveFacts:
         latest_fetched_at=rfc3339(header.created_ms) if header.created_ms else None,
         keys=index.key_count,
         key_kinds=tuple(sorted(FrozenIndex(path).key_kinds)) if "key.slots" in index.file.sections else (),
-        bits_per_key=round(8 * hashed / max(index.key_count, 1), 3),
+        bits_per_key=round(8 * hashed / index.key_count, 3) if index.key_count else 0.0,
         bytes=header.file_bytes,
         facts=dict(index.facts),
         sections=tuple(
