@@ -201,3 +201,15 @@ def test_a_slow_topic_of_which_nothing_can_be_read_fires_its_alert(tmp_path: Pat
     }
 
     assert judge({**WELL, **slow}, {20: set(), 60: {"NeardupInputUnreadable"}}, tmp_path) == ""
+
+
+def test_a_group_that_disappears_fires_its_alert_beside_a_group_that_runs(tmp_path: Path) -> None:
+    gone = {'up{job="neardup-crawl",instance="b"}': "1x9 stale"}
+
+    assert judge({**WELL, **gone}, {9: set(), 14: set(), 16: {"NeardupAbsent"}}, tmp_path) == ""
+
+
+def test_the_metrics_of_a_query_api_are_no_group_of_daemons(tmp_path: Path) -> None:
+    gone = {'up{job="neardup-api",instance="b"}': "1x9 stale"}
+
+    assert judge({**WELL, **gone}, {minute: set() for minute in (9, 16, 60)}, tmp_path) == ""
