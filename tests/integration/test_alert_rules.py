@@ -213,3 +213,37 @@ def test_the_metrics_of_a_query_api_are_no_group_of_daemons(tmp_path: Path) -> N
     gone = {'up{job="neardup-api",instance="b"}': "1x9 stale"}
 
     assert judge({**WELL, **gone}, {minute: set() for minute in (9, 16, 60)}, tmp_path) == ""
+
+
+def test_a_rolling_update_of_four_daemons_fires_none(tmp_path: Path) -> None:
+    """Every daemon of the moment counts each rebalance; those that stopped are no longer counted."""
+    pods = {
+        "old-1": ("1000x20 stale", "10x20 stale"),
+        "old-2": ("1000x22 stale", "10x20 11 12 stale"),
+        "old-3": ("1000x24 stale", "10x20 11 12 13 14 stale"),
+        "old-4": ("1000x26 stale", "10x20 11 12 13 14 15 16 stale"),
+        "new-1": ("_x21 1320x99", "_x21 1 2 3 4 5 6 7x93"),
+        "new-2": ("_x23 1440x97", "_x23 1 2 3 4 5x93"),
+        "new-3": ("_x25 1560x95", "_x25 1 2 3x93"),
+        "new-4": ("_x27 1680x93", "_x27 1x93"),
+    }
+    update = {
+        f'{name}{{job="neardup-rolling",instance="{pod}"}}': values
+        for pod, both in pods.items()
+        for name, values in zip(("process_start_time_seconds", "neardup_rebalances_total"), both, strict=True)
+    }
+
+    assert judge({**WELL, **update}, {minute: set() for minute in range(END_MINUTES)}, tmp_path) == ""
+
+
+def test_rebalances_without_a_start_fire_in_a_group_of_any_size(tmp_path: Path) -> None:
+    storm = {
+        f'{name}{{job="neardup-storm",instance="{number}"}}': values
+        for number in range(12)
+        for name, values in (
+            ("process_start_time_seconds", "0x120"),
+            ("neardup_rebalances_total", "1x39 2+1x80"),
+        )
+    }
+
+    assert judge({**WELL, **storm}, {39: set(), 50: {"NeardupRebalancing"}}, tmp_path) == ""

@@ -105,7 +105,8 @@ def faster(rules: str) -> str:
     def milliseconds(duration: re.Match[str]) -> str:
         return f"{duration[1]}{int(duration[2]) * MINUTE_MS}ms"
 
-    return re.sub(r"(\[|for: )(\d+)m", milliseconds, rules.replace("[1h]", "[60m]"))
+    in_minutes = rules.replace("[1h]", "[60m]").replace("< bool 900", f"< bool {15 * MINUTE_MS / 1000}")
+    return re.sub(r"(\[|for: )(\d+)m", milliseconds, in_minutes)
 
 
 @dataclass
