@@ -247,3 +247,12 @@ def test_rebalances_without_a_start_fire_in_a_group_of_any_size(tmp_path: Path) 
     }
 
     assert judge({**WELL, **storm}, {39: set(), 50: {"NeardupRebalancing"}}, tmp_path) == ""
+
+
+def test_an_outage_fires_without_a_break_though_daemons_exit_and_are_restarted(tmp_path: Path) -> None:
+    """After a `pipeline.retry_deadline_seconds` of 300, with the pauses of Kubernetes between the starts."""
+    waits = "0x9 1x4 stale 1x4 stale _x1 1x4 stale _x2 1x4 stale _x4 1x4 stale _x4 1x4"
+    outage = {'neardup_state{job="neardup-crawl",instance="b",state="degraded"}': waits}
+
+    expected = {minute: {"NeardupDependencyUnavailable"} for minute in range(14, 50)}
+    assert judge({**WELL, **outage}, {12: set(), **expected}, tmp_path) == ""
