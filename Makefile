@@ -119,8 +119,9 @@ docs: .venv/.stamp-dev ## Build the documentation as a site, strictly, into .cac
 schemas: .venv/.stamp-run ## Write the event schemas anew from the code
 	$(BIN)/python -m neardup_stream.wire.schemas
 
-dashboards: .venv/.stamp-dev ## Write Grafana's dashboards anew from the code
+dashboards: .venv/.stamp-dev ## Write Grafana's dashboards and the PrometheusRule anew
 	$(BIN)/python -m monitoring.grafana
+	$(BIN)/python -m monitoring.prometheus_rule
 
 # With the oldest Python we support, which needs the most backports.
 constraints: ## Pin the newest versions of all dependencies in constraints.txt

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from neardup_daemon.settings.settings import Settings
 
+from monitoring.prometheus_rule import ALERTS, PROMETHEUS_RULE, to_prometheus_rule
 from neardup_stream import __version__
 from tests.servers.process import find_program
 from tests.servers.prometheus import promtool
@@ -182,6 +183,13 @@ def test_a_service_monitor_gives_the_same_job_as_the_scrape_configuration(
         "target_label": naming["targetLabel"],
         "replacement": naming["replacement"],
     } in scraped["relabel_configs"]
+
+
+def test_the_prometheus_operator_loads_the_alerts_that_prometheus_loads(
+    with_components: Sequence[Mapping[str, Any]],
+) -> None:
+    assert PROMETHEUS_RULE.read_text() == to_prometheus_rule(ALERTS.read_text()), "run `make dashboards`"
+    assert of_kind(with_components, "PrometheusRule")["spec"] == yaml.safe_load(ALERTS.read_text())
 
 
 def test_the_unit_is_valid_and_hardly_exposed() -> None:
