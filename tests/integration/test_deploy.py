@@ -123,6 +123,13 @@ def test_the_settings_of_a_config_map_load_and_its_secrets_are_mounted_files(
     assert all(str(Path(file).parent) in mounts for file in files if file)
 
 
+@pytest.mark.parametrize("overlay", OVERLAYS, ids=lambda path: path.name)
+def test_pods_that_wait_for_redis_or_kafka_do_not_keep_a_node_from_being_drained(overlay: Path) -> None:
+    budget = of_kind(rendered(overlay), "PodDisruptionBudget")["spec"]
+
+    assert budget["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+
+
 def test_production_needs_nothing_that_a_plain_cluster_lacks_and_says_where_its_image_is() -> None:
     objects = rendered(DEPLOY / "kubernetes" / "overlays" / "production")
     deployment = of_kind(objects, "Deployment")["spec"]
