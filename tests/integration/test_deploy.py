@@ -22,6 +22,7 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 OVERLAYS = sorted((DEPLOY / "kubernetes" / "overlays").iterdir())
 KUBERNETES_VERSION = "1.32"
 MOST_EXPOSURE = 3.0
+HOUR_SECONDS = 3600
 DRAIN_SECONDS = Settings().pipeline.drain_seconds
 
 
@@ -74,7 +75,7 @@ def test_every_object_is_valid_by_the_schemas_of_kubernetes(overlay: Path) -> No
 
     for each in objects:
         kubernetes_validate.validate(each, KUBERNETES_VERSION, strict=True)
-    assert len(objects) == 6
+    assert len(objects) == 7
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS, ids=lambda path: path.name)
@@ -108,6 +109,42 @@ def test_everything_selects_the_pods_that_there_are(overlay: Path) -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS, ids=lambda path: path.name)
+def test_a_command_has_what_the_daemons_have_and_room_for_its_files(overlay: Path) -> None:
+    objects = rendered(overlay)
+    daemon = of_kind(objects, "Deployment")["spec"]["template"]["spec"]
+    template = of_kind(objects, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]
+    (ours,), (theirs,) = template["spec"]["containers"], daemon["containers"]
+
+    same = ("image", "securityContext", "volumeMounts")
+    assert [ours[name] for name in same] == [theirs[name] for name in same]
+    rights = ("securityContext", "serviceAccountName", "automountServiceAccountToken", "enableServiceLinks")
+    assert [template["spec"][name] for name in rights] == [daemon[name] for name in rights]
+    volumes, others = (
+        {volume["name"]: volume for volume in each["volumes"]} for each in (template["spec"], daemon)
+    )
+    assert volumes["settings"] == others["settings"]
+    assert volumes["secrets"]["secret"]["secretName"] == others["secrets"]["secret"]["secretName"]
+    assert volumes["tmp"]["emptyDir"] == {}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS, ids=lambda path: path.name)
+def test_a_command_uses_the_network_of_the_daemons_and_counts_as_none(overlay: Path) -> None:
+    objects = rendered(overlay)
+    command = of_kind(objects, "CronJob")["spec"]
+    labels = command["jobTemplate"]["spec"]["template"]["metadata"]["labels"].items()
+
+    assert command["suspend"]
+    assert of_kind(objects, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"].items() <= labels
+    assert not of_kind(objects, "Deployment")["spec"]["selector"]["matchLabels"].items() <= labels
+    assert not of_kind(objects, "PodDisruptionBudget")["spec"]["selector"]["matchLabels"].items() <= labels
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS, ids=lambda path: path.name)
+def test_pods_wait_through_an_outage_of_an_hour(overlay: Path) -> None:
+    assert Settings.load(overlay / "neardup.toml").pipeline.retry_deadline_seconds >= HOUR_SECONDS
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS, ids=lambda path: path.name)
 def test_the_settings_of_a_config_map_load_and_its_secrets_are_mounted_files(
     overlay: Path, tmp_path: Path
 ) -> None:
@@ -136,7 +173,7 @@ def test_production_needs_nothing_that_a_plain_cluster_lacks_and_says_where_its_
     (container,) = deployment["template"]["spec"]["containers"]
 
     groups = {each["apiVersion"].rpartition("/")[0] for each in objects}
-    assert groups == {"", "apps", "networking.k8s.io", "policy"}
+    assert groups == {"", "apps", "batch", "networking.k8s.io", "policy"}
     assert deployment["replicas"] == 2
     assert container["image"] == f"registry.example.com/neardup-stream:{__version__}"
 
