@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import re
+import subprocess
 from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,12 +12,15 @@ import redis
 
 from neardup_stream.version import __version__
 from tests.servers.daemon import start_daemon
-from tests.servers.redis import RedisServer
+from tests.servers.redis import RedisCluster, RedisServer
 from tests.system.conftest import Site
 from tests.system.test_run import pages, publish
 
 FORMAT_3 = Path(__file__).parents[1] / "data" / "indexes" / "format-3.jsonl.gz"
 """What `dedup` at commit 446f9da stored of 12 pages, under the namespace nd: each key and its DUMP."""
+
+
+UPGRADING = Path(__file__).parents[2] / "docs" / "upgrading.md"
 
 
 def restore(server: RedisServer, namespace: str) -> Mapping[str, bytes | None]:
@@ -70,3 +75,21 @@ def test_an_index_says_which_release_made_it(site: Site) -> None:
         daemon.stop()
 
     assert f"made by neardup-stream {__version__}" in " ".join(site.call("check").stdout.decode().split())
+
+
+def test_the_documented_command_deletes_an_index_from_every_master_of_a_cluster(
+    redis_cluster: RedisCluster, namespace: str
+) -> None:
+    (command,) = re.findall(r"   ```sh\n(.*?)   ```", UPGRADING.read_text(encoding="utf-8"), re.DOTALL)
+    host, port = redis_cluster.nodes[0].url.removeprefix("redis://").removesuffix("/0").split(":")
+    for placeholder, value in (("HOST", host), ("PORT", port), ("OLD", namespace)):
+        command = command.replace(placeholder, value)
+
+    with redis.RedisCluster(host=host, port=int(port)) as client:
+        for number in range(100):
+            client.set(f"{namespace}:{number}", "old")
+            client.set(f"{namespace}-2:{number}", "new")
+        subprocess.run(["sh", "-c", command], check=True, timeout=60)
+        left = set(client.scan_iter(match=f"{namespace}*"))
+
+    assert left == {f"{namespace}-2:{number}".encode() for number in range(100)}
