@@ -43,6 +43,7 @@ WELL: Final[Values] = {
     f"neardup_candidates_total{{{ME}}}": "0+1000x120",
     f'neardup_rejected_candidates_total{{{ME},reason="stale"}}': "0+50x120",
     f"neardup_refused_archives{{{ME}}}": "0x120",
+    f"neardup_clock_offset_seconds{{{ME}}}": "-2x120",
     f"neardup_bucket_cap_hits_total{{{ME}}}": "0+10x120",
     f'neardup_delivery_delay_seconds_bucket{{{ME},le="300.0"}}': "0+1000x120",
     f'neardup_delivery_delay_seconds_bucket{{{ME},le="900.0"}}': "0+1000x120",
@@ -117,6 +118,7 @@ TROUBLES: Final[Mapping[str, Trouble]] = {
         {f'neardup_rejected_candidates_total{{{ME},reason="stale"}}': "0+50x9 450+500x110"}, 20, 60
     ),
     "NeardupArchiveRefused": Trouble({f"neardup_refused_archives{{{ME}}}": "0x9 1x110"}, 14, 16),
+    "NeardupClockOff": Trouble({f"neardup_clock_offset_seconds{{{ME}}}": "-2x9 -40x110"}, 14, 16),
     "NeardupRebalancing": Trouble({f"neardup_rebalances_total{{{ME}}}": "1x9 2+1x110"}, 13, 20),
     "NeardupEventLoopBlocked": Trouble(
         {f'neardup_event_loop_delay_seconds_bucket{{{ME},le="1.0"}}': "0+240x9 2399+240x110"}, 8, 11
