@@ -1,10 +1,9 @@
 """Predicts what the one slot of the clusters, `{c}`, leaves for shards on the master that holds it."""
 
-from collections.abc import Iterator
 from math import floor
 from typing import Final
 
-__all__ = ["CLUSTER_MICROSECONDS", "slot_warnings"]
+__all__ = ["CLUSTER_MICROSECONDS", "slot_warning"]
 
 CLUSTER_MICROSECONDS: Final = 12.0
 """Of Redis for each page in that slot; `benchmarks.cluster_slot` measures these."""
@@ -13,10 +12,10 @@ _SLOTS: Final = 1 << 14
 """Of a Redis Cluster."""
 
 
-def slot_warnings(
+def slot_warning(
     *, gib: tuple[float, float, float], cores: tuple[float, float, float], masters: int, shards: int
-) -> Iterator[str]:
-    """Yield what the master of the slot cannot carry.
+) -> str | None:
+    """Return what the master of the slot cannot carry.
 
     Args:
         gib: memory of the slot, of the whole index, and of one master as far as it is to be filled.
@@ -27,22 +26,25 @@ def slot_warnings(
     slot_gib, _, full_gib = gib
     slot_cores, _, busy_cores = cores
     if slot_gib > full_gib:
-        yield (
+        return (
             f"clusters take {slot_gib:,.0f} GiB in one slot, {{c}}, on one master, to be filled to"
             f" {full_gib:,.0f} GiB: give that one more, and no other slot (docs/scaling.md)"
         )
-    elif slot_cores > busy_cores:
-        yield (
+    if slot_cores > busy_cores:
+        return (
             f"the slot of the clusters, {{c}}, keeps one core of one master busy for {slot_cores:.0%} of the"
             f" time, more than {busy_cores:.0%}, and more masters do not help (docs/scaling.md)"
         )
-    elif (room := min(_room(*gib), _room(*cores))) < 1 / masters:
-        left = floor(room * shards)
-        yield (
-            f"{slot_gib:,.0f} GiB of clusters are in one slot, {{c}}: leave its master {left} of"
-            f" the {shards} shards, {left * _SLOTS // shards:,} slots, and the rest to the others"
-            " (docs/scaling.md)"
-        )
+    rooms = {
+        f"{slot_gib:,.0f} GiB of clusters are": _room(*gib),
+        f"{slot_cores:.0%} of a core for clusters is": _room(*cores),
+    }
+    what = min(rooms, key=rooms.__getitem__)
+    if rooms[what] >= 1 / masters:
+        return None
+    left = floor(rooms[what] * shards)
+    others = f"{left} of the {shards} shards, {left * _SLOTS // shards:,} slots" if left else "no other slot"
+    return f"{what} in one slot, {{c}}: leave its master {others} (docs/scaling.md)"
 
 
 def _room(of_slot: float, of_all: float, most: float) -> float:

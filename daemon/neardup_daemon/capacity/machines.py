@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from neardup_daemon.capacity.cluster_slot import CLUSTER_MICROSECONDS, slot_warnings
+from neardup_daemon.capacity.cluster_slot import CLUSTER_MICROSECONDS, slot_warning
 from neardup_stream.indexes.layout import IndexLayout
 
 __all__ = ["Cost", "Machines", "cost_per_page", "machines_for", "warnings_of"]
@@ -147,7 +147,7 @@ def warnings_of(
         clusters_bytes: of them, the cells of clusters, which are on one master.
         master_bytes: memory of one Redis master.
     """
-    yield from slot_warnings(
+    warning = slot_warning(
         gib=(clusters_bytes / _GIB, index_bytes / _GIB, master_bytes * _FULL_SHARE / _GIB),
         cores=(
             pages_per_second * CLUSTER_MICROSECONDS / 1e6,
@@ -157,6 +157,8 @@ def warnings_of(
         masters=machines.masters,
         shards=machines.shards,
     )
+    if warning:
+        yield warning
     if machines.shards < _SHARDS_PER_MASTER * machines.masters:
         yield (
             f"{machines.shards} shards are the most, and masters are filled evenly with"

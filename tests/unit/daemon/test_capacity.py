@@ -227,8 +227,8 @@ def test_a_plan_warns_of_a_rate_that_the_slot_of_the_clusters_does_not_carry(rat
 def test_masters_that_share_the_index_as_planned_are_filled_as_planned(pages: int, rate: float) -> None:
     plan = plan_index(CORPUS._replace(pages=pages, rate=rate, master_bytes=32 << 30), Settings())
     masters, shards = plan.machines.masters, plan.machines.shards
-    found = re.search(r"(\d+) of the", plan.warnings[0]) if plan.warnings else None
-    of_slot = int(found[1]) / shards if found else 1 / masters
+    found = re.search(r"(\d+) of the|no other slot", plan.warnings[0]) if plan.warnings else None
+    of_slot = int(found[1] or 0) / shards if found else 1 / masters
 
     clusters_bytes = plan.bytes_per_page.clusters * pages
     slot_cores = rate * CLUSTER_MICROSECONDS / 1e6
