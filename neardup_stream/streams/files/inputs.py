@@ -193,7 +193,7 @@ def _chunks(path: str, raw: io.FileIO, members: Members) -> Iterator[bytes]:
             yield from decompress_sniffed(_pipe_chunks(raw) if is_pipe(path) else _file_chunks(raw))
     except DAMAGE as error:
         # The position may be up to one buffer after the damage.
-        place = "" if is_pipe(path) else f" before byte {raw.tell()}"
+        place = "" if is_pipe(path) or has_ending(path, COLLECTION_ENDING) else f" before byte {raw.tell()}"
         raise CorruptData(f"{path}: damaged or cut off{place}: {error}") from error
 
 

@@ -23,7 +23,7 @@ from neardup_stream.wire.urls import canonical_url
 __all__ = ["framed_records", "holds_http", "page_url", "read_warc", "warc_record"]
 
 _PAGE_TYPES = frozenset({"response", "resource", "conversion"})
-_OTHER_URI = re.compile(r"(?:filedesc|metadata|whois):|[a-z][a-z0-9+-]*:(?!//|\d)", re.IGNORECASE)
+_OTHER_URI = re.compile(r"(?:dns|filedesc|metadata|urn|whois):|[a-z][a-z0-9+-]*:(?!//|\d)", re.IGNORECASE)
 """How a URI begins under which crawlers archive what is no page: `dns:`, `urn:text:`, `screenshot:`."""
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
 

@@ -80,6 +80,7 @@ async def test_the_text_of_a_wet_file_becomes_a_page(tmp_path: Path) -> None:
             pytest.param(resource(uri, b"text", "text/plain"), "target_uri", id=uri)
             for uri in (
                 "dns:a.example",
+                "dns:8.example",
                 "whois://whois.example/a.example",
                 "metadata://gnu.org/software/wget/warc/MANIFEST.txt",
                 f"<urn:text:{URL}>",

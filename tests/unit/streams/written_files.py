@@ -1,8 +1,13 @@
 """Files that a test writes, and the records read from them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["MAX_PAGE_BYTES", "write"]
+from neardup_stream.message import Record
+from neardup_stream.streams.files.source import FileSource
+from tests.contracts.streams import read_records
+
+__all__ = ["MAX_PAGE_BYTES", "read_files", "write"]
 
 MAX_PAGE_BYTES = 100
 
@@ -10,3 +15,9 @@ MAX_PAGE_BYTES = 100
 def write(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
+
+
+async def read_files(*paths: Path, max_page_bytes: int = MAX_PAGE_BYTES) -> Sequence[Record]:
+    """Return every record of the files."""
+    async with FileSource([str(path) for path in paths], max_page_bytes) as source:
+        return await read_records(source)
