@@ -120,15 +120,22 @@ def test_a_pages_topic_that_takes_less_than_the_largest_page_is_warned_about(
 
 @pytest.mark.parametrize(
     ("retention", "kept_seconds", "grade"),
-    [(0, None, "good"), (0, 10**9, "warning"), (600, 600, "good"), (600, 599, "warning")],
+    [
+        (0, None, "good"),
+        (0, 10**9, "warning"),
+        (600, 600, "good"),
+        (600, 599, "warning"),
+        (600, 0, "warning"),
+    ],
 )
 def test_a_pages_topic_that_keeps_records_for_a_shorter_time_than_pages_are_kept_is_warned_about(
     retention: int, kept_seconds: int | None, grade: str
 ) -> None:
-    kept_ms = None if kept_seconds is None else 1000 * kept_seconds
+    deletes_after_ms = None if kept_seconds is None else 1000 * kept_seconds
+    facts = TopicFacts(4, 1 << 23, "delete", deletes_after_ms=deletes_after_ms)
     settings = Settings.load(overrides=[f"retention.seconds={retention}"])
 
-    assert judge_topic("pages", TopicFacts(4, 1 << 23, "delete", kept_ms), "pages", settings).grade == grade
+    assert judge_topic("pages", facts, "pages", settings).grade == grade
 
 
 @pytest.mark.parametrize(("expected_pages", "grade"), [(64 * 2**16, "good"), (64 * 2**16 + 1024, "warning")])

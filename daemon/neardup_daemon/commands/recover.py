@@ -39,7 +39,10 @@ def recover(settings: Settings, *, accepts_loss: bool) -> int:
     with count_progress("records") as on_records:
         done = asyncio.run(unless_stopped(recover_index(settings, on_records, accepts_loss=accepts_loss)))
     if isinstance(done, Stopped):
-        click.echo("stopped: run it again, from the beginning", err=True)
+        click.echo(
+            "stopped: run it again, from the beginning, unless 'check' finds nothing wrong with the index",
+            err=True,
+        )
         return done.exit_code
     click.echo(
         f"{counted(done.record_count, 'record')} judged again: {counted(done.page_count, 'page')},"
@@ -64,4 +67,5 @@ def recover(settings: Settings, *, accepts_loss: bool) -> int:
         if done.former_keys:
             click.echo("or another user removes those of the index that was replaced:")
             click.echo(f"  redis-cli --scan --pattern '{done.former_keys}' | xargs -n 1000 redis-cli unlink")
+            click.echo("in a cluster on every master, key by key (docs/upgrading.md)")
     return 0

@@ -227,12 +227,14 @@ def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole, settings: 
             f" limits.max_page_bytes is {max_page_bytes}: the broker refuses larger pages; set"
             f" max.message.bytes to {largest_bytes}",
         )
-    if role == "pages" and facts.kept_ms is not None and facts.kept_ms < _wanted_ms(settings):
+    kept_ms = facts.deletes_after_ms
+    if role == "pages" and kept_ms is not None and kept_ms < _wanted_ms(settings):
+        kept = f"keeps records for {kept_ms / _DAY_MS:.3g} days" if kept_ms else "keeps records by their size"
         return Finding(
             "warning",
-            f"kafka: topic {name} keeps records for {facts.kept_ms / _DAY_MS:.3g} days, daemons keep pages"
-            " for longer (retention.seconds): 'recover' makes nothing anew of what the topic deletes; set its"
-            " retention.ms, or make copies of Redis (docs/operations.md, Backups)",
+            f"kafka: topic {name} {kept}, daemons keep pages for longer (retention.seconds): 'recover' makes"
+            " nothing anew of what the topic deletes; set its retention.ms and retention.bytes, or copy Redis"
+            " now and then (docs/operations.md, Backups)",
         )
     if role == "events" and "compact" in (facts.cleanup_policy or ""):
         return Finding(
@@ -244,5 +246,5 @@ def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole, settings: 
 
 
 def _wanted_ms(settings: Settings) -> float:
-    """Return for how long the pages topic has to keep records, so that no page outlives its own."""
+    """Return for how long daemons keep pages at least."""
     return 1000 * settings.retention.seconds or inf

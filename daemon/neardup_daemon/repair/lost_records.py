@@ -1,22 +1,19 @@
 """Compare what an index still has with what is left of the pages topic, of which `recover` makes it anew."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from neardup_daemon.index_schema import schema
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.table_settings import stored_layouts
-from neardup_daemon.wiring import open_tables
+from neardup_daemon.wiring import Stores, open_tables
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import all_records
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.namespace import read_namespace
-from neardup_stream.stores.redis.usage import Usage
+from neardup_stream.stores.redis.namespace import is_undescribed, read_namespace
 
 __all__ = ["require_records"]
-
-_ERRORS: Final = 3
-"""Standard errors by which an estimate may be too high."""
 
 
 async def require_records(
@@ -25,10 +22,10 @@ async def require_records(
     committed: Mapping[Partition, int],
     beginnings: Mapping[Partition, int],
 ) -> None:
-    """Return if the topic may have a record for every page record of the former index.
+    """Return if the topic may have a record for every page of the former index.
 
     A topic that retention has cut off has fewer, and the rest would be lost with that index. Pages are not
-    counted where nothing says how it is laid out: it is lost altogether, or the settings have changed.
+    counted where the settings have changed, or no index is there.
 
     Args:
         client: reaches Redis.
@@ -37,26 +34,42 @@ async def require_records(
         beginnings: first retained offsets, by partition.
 
     Raises:
-        ConfigError: the topic has fewer.
+        ConfigError: the topic has fewer, or records are gone and nothing says how the index is laid out.
         StoreUnavailable: Redis is unavailable.
+
+    Cost: as walking all page records, where the topic has fewer than those.
     """
-    left = sum(max(0, offset - beginnings[partition]) for partition, offset in committed.items())
-    usage = await _usage(client, settings)
-    if usage is None or usage.records - _ERRORS * usage.records_error <= left:
+    if not any(beginnings[partition] for partition, offset in committed.items() if offset):
         return
-    raise ConfigError(
-        f"Redis still has {usage.records:,} page records, and topic {settings.kafka.pages_topic!r} only"
-        f" {left:,} of the records that were committed: all other pages would be lost with the former index."
-        " Make a copy of Redis (docs/operations.md, Backups), then give --accept-loss"
-    )
+    left = sum(max(0, offset - beginnings[partition]) for partition, offset in committed.items())
+    topic = f"topic {settings.kafka.pages_topic!r} has only {left:,} of the records that were committed"
+    if await is_undescribed(client, settings.redis.namespace, schema(settings)):
+        raise ConfigError(
+            f"{topic}, and Redis lost what describes an index that is still there: put it in its place from a"
+            " copy of Redis if you have one; to make what is left anew, give --accept-loss"
+        )
+    stores = await _former(client, settings)
+    if stores is None or (await stores.usage.measure()).records <= left:
+        return
+    if (count := await _page_count(stores)) > left:
+        raise ConfigError(
+            f"{topic}, and Redis still has {count:,} pages: the others would be lost with the former index."
+            " Make a copy of Redis (docs/operations.md, Backups), then give --accept-loss"
+        )
 
 
-async def _usage(client: RedisClient, settings: Settings) -> Usage | None:
+async def _former(client: RedisClient, settings: Settings) -> Stores | None:
     try:
         layouts = await stored_layouts(client, settings)
         namespace = await read_namespace(client, settings.redis.namespace, schema(layouts.base))
-        if namespace is None:
-            return None
-        return await (await open_tables(layouts, client, namespace)).usage.measure()
     except (ConfigError, CorruptData):
         return None
+    return None if namespace is None else await open_tables(layouts, client, namespace)
+
+
+async def _page_count(stores: Stores) -> int:
+    """Return how many pages there are; stubs of removed ones are none."""
+    count = 0
+    async for walked in all_records(stores.judged.records):
+        count += sum(PageRecord.unpack(packed).state != "gone" for _, packed in walked.records)
+    return count

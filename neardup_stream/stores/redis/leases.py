@@ -68,7 +68,7 @@ class Lease:
         finally:
             working.cancel()
             renewing.cancel()
-            await asyncio.wait((working, renewing))
+            await asyncio.gather(working, renewing, return_exceptions=True)
             with suppress(StoreUnavailable):  # it expires
                 await self._client.run(_END, [ScriptCall([self._key], [self._holder])])
 

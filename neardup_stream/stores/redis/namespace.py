@@ -36,6 +36,7 @@ __all__ = [
     "install",
     "installed_schema_id",
     "is_installed",
+    "is_undescribed",
     "open_namespace",
     "read_namespace",
     "require_corrected",
@@ -114,7 +115,8 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
     """
     meta = meta_key(namespace)
     await require_corrected(client, namespace)
-    await _require_described(client, namespace, schema)
+    if await is_undescribed(client, namespace, schema):
+        raise ConfigError(f"Redis: {meta} is not there any more, and the index that it named is; {REMEDY}")
     await _discard_empty(client, namespace, schema)
     # Before anything is written: an index that is refused stays as it is.
     is_of_former_release = await read_namespace(client, namespace, schema) is not None
@@ -133,18 +135,12 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
     return created
 
 
-async def _require_described(client: RedisClient, namespace: str, schema: Schema) -> None:
-    """Require a meta record where keys of an index are: the master that had it may have lost it alone.
-
-    Raises:
-        ConfigError: there is none; the message names the remedy.
-    """
-    meta = meta_key(namespace)
+async def is_undescribed(client: RedisClient, namespace: str, schema: Schema) -> bool:
+    """Return whether keys of an index lack its meta record: the master that had it may have lost it alone."""
     index = ClusterKeys(namespace=namespace, schema_id=schema_id(schema), slot_bits=0).of(INDEX)
     # First what is written later: another daemon may create the index meanwhile.
     counts = [await client.execute("HLEN", key) for key in (epochs_key(namespace), index)]
-    if any(counts) and not await client.execute("HLEN", meta):
-        raise ConfigError(f"Redis: {meta} is not there any more, and the index that it named is; {REMEDY}")
+    return any(counts) and not await client.execute("HLEN", meta_key(namespace))
 
 
 async def _discard_empty(client: RedisClient, namespace: str, schema: Schema) -> None:

@@ -57,6 +57,8 @@ class TopicFacts:
         cleanup_policy: `delete`, `compact` or `compact,delete`; None without the right to read it.
         kept_ms: retention time of every record; None without the right to read it, or if retention does not
             depend on time.
+        deletes_after_ms: after how long records may be deleted, 0 where their size decides; None without the
+            right to read it, or if none are deleted.
         leaderless_count: partitions without a leader.
         lacks_replicas: whether a partition has fewer in-sync replicas than a write needs.
     """
@@ -65,6 +67,7 @@ class TopicFacts:
     max_message_bytes: int | None
     cleanup_policy: str | None
     kept_ms: int | None = None
+    deletes_after_ms: int | None = None
     leaderless_count: int = 0
     lacks_replicas: bool = False
 
@@ -266,14 +269,16 @@ def _facts(partitions: Sequence[Mapping[str, Any]], settings: Mapping[str, str])
     max_message_bytes = settings.get("max.message.bytes")
     retention_ms = int(settings.get("retention.ms", _UNLIMITED))
     fewest = int(settings.get("min.insync.replicas", 1))
-    is_kept_by_time = (
-        settings.get("cleanup.policy") == "delete" and settings.get("retention.bytes") == _UNLIMITED
-    )
+    is_limited = settings.get("retention.bytes", _UNLIMITED) != _UNLIMITED
+    is_kept_by_time = settings.get("cleanup.policy") == "delete" and not is_limited
+    deletes_ms = 0 if is_limited else retention_ms
+    is_deleted_from = "delete" in settings.get("cleanup.policy", "") and deletes_ms >= 0
     return TopicFacts(
         partitions=len(partitions),
         max_message_bytes=None if max_message_bytes is None else int(max_message_bytes),
         cleanup_policy=settings.get("cleanup.policy"),
         kept_ms=retention_ms if is_kept_by_time and retention_ms >= 0 else None,
+        deletes_after_ms=deletes_ms if is_deleted_from else None,
         leaderless_count=sum(partition["leader"] < 0 for partition in partitions),
         lacks_replicas=any(len(partition["isr"]) < fewest for partition in partitions),
     )
