@@ -23,7 +23,7 @@ OVERLAYS = sorted((DEPLOY / "kubernetes" / "overlays").iterdir())
 KUBERNETES_VERSION = "1.32"
 MOST_EXPOSURE = 3.0
 HOUR_SECONDS = 3600
-DRAIN_SECONDS = Settings().pipeline.drain_seconds
+STOP_SECONDS = Settings().pipeline.drain_seconds + Settings().kafka.request_timeout_seconds
 
 
 def run(*words: str) -> str:
@@ -87,7 +87,7 @@ def test_a_pod_has_no_rights_probes_that_exist_and_time_to_drain(overlay: Path) 
     assert container["securityContext"]["readOnlyRootFilesystem"]
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert pod["automountServiceAccountToken"] is False
-    assert pod["terminationGracePeriodSeconds"] > DRAIN_SECONDS
+    assert pod["terminationGracePeriodSeconds"] > STOP_SECONDS
     probes = {name: container[name]["httpGet"]["path"] for name in container if name.endswith("Probe")}
     assert probes == {"startupProbe": "/livez", "livenessProbe": "/livez", "readinessProbe": "/readyz"}
     assert container["ports"] == [{"name": "http", "containerPort": Settings().http.port}]

@@ -38,7 +38,7 @@ def client_of(consumer: AIOKafkaConsumer) -> AIOKafkaClient:
 
 
 async def close_client(consumer: AIOKafkaConsumer) -> None:
-    """Close the connections of a consumer whose `stop` waits for an answer, or failed and left them open."""
+    """Close the connections of a consumer whose `stop` failed, which leaves them open."""
     await consumer._client.close()
 
 

@@ -48,9 +48,6 @@ WAIT_MS = 200
 
 FetchedRecords: TypeAlias = Mapping[TopicPartition, Sequence[ConsumerRecord]]
 
-CLOSE_SECONDS = 5.0
-"""How long a broker may take to let a consumer leave its group."""
-
 REBALANCE_WAIT_SECONDS = 1.0
 """How long a fetch waits while the group rebalances, during which aiokafka would wait without a limit."""
 
@@ -78,13 +75,8 @@ async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
 async def close_consumer(consumer: AIOKafkaConsumer) -> None:
     """Leave the group, unless the membership is static."""
     # While brokers are unavailable, aiokafka cancels its own fetches and may fail during that.
-    closing: asyncio.Future[list[object]] = asyncio.gather(consumer.stop(), return_exceptions=True)
-    try:
-        while not (await asyncio.wait([closing], timeout=CLOSE_SECONDS))[0]:
-            await close_client(consumer)  # which ends the requests that `stop` waits for
-    finally:
-        closing.cancel()
-    if (outcome := closing.result()) != [None]:
+    outcome: list[object] = await asyncio.gather(consumer.stop(), return_exceptions=True)
+    if outcome != [None]:
         _log.info("consumer_closed_by_force", extra={"fields": {"error": repr(outcome)}})
         await close_client(consumer)
 
