@@ -22,8 +22,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
@@ -70,15 +69,12 @@ def on_compilation(listener: Callable[[], None]) -> None:
 def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType:
     """Import a kernel, compiled into a cache directory of its own.
 
-    Kernels of the program that uses ours keep their directory. Where ours is temporary it stays set, for
-    processes that are started from here.
-
     Args:
         name: of the kernel, for the log.
         module: its module's name.
         sources: every file that holds compiled code of the kernel.
     """
-    with _loading, _own_setting():
+    with _loading:
         cache = prepare_kernel_cache(sources)
         if holds_kernel(cache) or module in sys.modules:
             with held_signals(), loading_machine_code():  # which calls Python functions
@@ -91,28 +87,6 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
         kernel = importlib.import_module(module)
         (cache / _COMPLETE).touch()
         return kernel
-
-
-@contextmanager
-def _own_setting() -> Iterator[None]:
-    """Restore Numba's settings behind the block, unless our directory is temporary."""
-    environment = os.environ.get(_NUMBA_SETTING)
-    configured = sys.modules["numba"].config.CACHE_DIR if "numba" in sys.modules else environment or ""
-    try:
-        yield
-    finally:
-        if not _is_temporary(Path(os.environ.get(_NUMBA_SETTING, "")).parent):
-            _restore(environment, configured)
-
-
-def _restore(environment: str | None, configured: str) -> None:
-    if environment is None:
-        os.environ.pop(_NUMBA_SETTING, None)
-    else:
-        os.environ[_NUMBA_SETTING] = environment
-    if (numba := sys.modules.get("numba")) is not None:
-        numba.config.reload_config()  # else Numba would read the environment at its next compilation
-        numba.config.CACHE_DIR = configured
 
 
 def prepare_kernel_cache(sources: Sequence[Path]) -> Path:

@@ -1,5 +1,6 @@
 """The daemon as Kubernetes runs it, without a cluster: its files, its user, its environment, its probes."""
 
+import os
 import shutil
 import sys
 import tempfile
@@ -9,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from neardup_stream.fingerprints.simhash import load_kernel
-from neardup_stream.kernel_cache import cache_places
 from tests.servers.daemon import start_daemon
 from tests.system.conftest import Site
 from tests.system.test_run import pages, publish
@@ -35,7 +35,7 @@ def image() -> Iterator[Path]:
         directory.chmod(0o755)
         load_kernel()
         kernels = directory / "kernels"
-        shutil.copytree(cache_places()[0], kernels)
+        shutil.copytree(Path(os.environ["NUMBA_CACHE_DIR"]).parent, kernels)
         for path in (kernels, *kernels.rglob("*")):
             path.chmod(0o755)
         for name in ("tmp", "python"):

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numba
 import pytest
 
 from neardup_stream.kernel_cache import holds_kernel, load_compiled, prepare_kernel_cache
@@ -28,7 +27,9 @@ if sys.argv[2:]:
 
 @pytest.fixture(autouse=True)
 def _own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    numba = sys.modules.get("numba")
+    if numba is not None:
+        monkeypatch.setattr(numba.config, "CACHE_DIR", numba.config.CACHE_DIR)
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
@@ -170,43 +171,6 @@ def test_a_kernel_that_was_compiled_in_part_is_compiled_to_its_end(
     assert not was_complete
     assert holds_kernel(cache)
     assert [record.name for record in caplog.records].count("neardup_stream.kernel_cache") == 1
-
-
-@pytest.mark.parametrize("setting", [None, "", "of the program"])
-def test_the_directory_of_other_kernels_of_the_program_is_restored(
-    sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str | None
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-    if setting is not None:
-        monkeypatch.setenv("NUMBA_CACHE_DIR", setting)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "as configured")
-
-    ours = cache_while_loading(sources, monkeypatch)
-
-    after = os.environ.get("NUMBA_CACHE_DIR"), vars(numba.config)["CACHE_DIR"]
-    assert after == (setting, "as configured")
-    assert prepare_kernel_cache(sources).samefile(ours)
-
-
-def test_a_temporary_directory_stays_set_for_processes_that_are_started(
-    sources: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", NOWHERE)
-
-    ours = cache_while_loading(sources, monkeypatch)
-
-    assert os.environ["NUMBA_CACHE_DIR"] == ours
-
-
-def cache_while_loading(sources: list[Path], monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the directory that Numba has while a kernel is loaded."""
-    folder = sources[0].parent
-    (folder / "loaded.py").write_text("import numba\nCACHE = numba.config.CACHE_DIR\n")
-    monkeypatch.syspath_prepend(folder)
-    monkeypatch.delitem(sys.modules, "loaded", raising=False)
-    cache: str = load_compiled("small", "loaded", sources).CACHE
-    return cache
 
 
 def run_without_write_access(
