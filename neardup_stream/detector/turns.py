@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import deque
-from concurrent.futures import Future
 from threading import Lock
 
 __all__ = ["Turns"]
@@ -14,35 +13,42 @@ class Turns:
     def __init__(self) -> None:
         self._guard = Lock()
         self._is_taken = False
-        self._waiting: deque[Future[None]] = deque()
+        self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
 
     async def __aenter__(self) -> None:
-        if turn := self._asked():
-            try:
-                await asyncio.wrap_future(turn)
-            except BaseException:
-                if not turn.cancel():  # it came meanwhile
-                    self._pass_on()
-                raise
+        loop = asyncio.get_running_loop()
+        turn = loop.create_future()
+        with self._guard:
+            if not self._is_taken:
+                self._is_taken = True
+                return
+            self._waiting.append((loop, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # it came meanwhile
+                self._pass_on()
+            raise
 
     async def __aexit__(self, *_error: object) -> None:
         self._pass_on()
 
-    def _asked(self) -> Future[None] | None:
-        """Take the lock if it is free, else return what is done when the turn has come."""
-        with self._guard:
-            if not self._is_taken:
-                self._is_taken = True
-                return None
-            turn: Future[None] = Future()
-            self._waiting.append(turn)
-            return turn
-
     def _pass_on(self) -> None:
-        with self._guard:
-            while self._waiting:
-                turn = self._waiting.popleft()
-                if turn.set_running_or_notify_cancel():
-                    turn.set_result(None)
+        """Let the first one continue that still waits, in its own loop."""
+        while True:
+            with self._guard:
+                if not self._waiting:
+                    self._is_taken = False
                     return
-            self._is_taken = False
+                loop, turn = self._waiting.popleft()
+            try:
+                loop.call_soon_threadsafe(self._give, turn)
+            except RuntimeError:  # its loop is closed, and it will never ask
+                continue
+            return
+
+    def _give(self, turn: asyncio.Future[None]) -> None:
+        if turn.cancelled():
+            self._pass_on()
+        else:
+            turn.set_result(None)

@@ -78,3 +78,19 @@ async def test_a_task_of_another_loop_waits_for_its_turn() -> None:
     await other_loop
 
     assert taken == ["this loop", "other loop"]
+
+
+async def test_a_task_whose_loop_was_closed_is_passed_over() -> None:
+    turns, taken, closed_loop = Turns(), list[str](), asyncio.new_event_loop()
+    closed_loop.set_exception_handler(lambda *_lost: None)  # says that a task of it waits for ever
+
+    async with turns:
+        lost = await asyncio.to_thread(
+            lambda: closed_loop.run_until_complete(begun(turns, taken, "closed loop"))
+        )
+        closed_loop.close()
+        next_one = await begun(turns, taken, "this loop")
+    await next_one
+
+    assert not lost.done()
+    assert taken == ["this loop"]
