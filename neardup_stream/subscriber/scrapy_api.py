@@ -14,6 +14,7 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response
 from scrapy.utils.misc import load_object
 
+from .scrapy_compat import is_ending
 from .scrapy_crawl import require_asyncio
 from .scrapy_items import encoded
 
@@ -95,6 +96,8 @@ class QueryApi:
         except self._failures as error:
             _logger.warning("neardup_unavailable: %s", error)
             return None
+        if response is None:
+            return None
         if response.status != HTTPStatus.OK:
             _logger.warning("neardup_unanswered: %s for %s", _complaint(response), page["url"])
             return None
@@ -103,26 +106,32 @@ class QueryApi:
             _logger.warning("neardup_unanswered: no JSON object for %s", page["url"])
         return answer
 
-    async def _admitted(self, request: Request) -> Response:
-        """Send a request until the API has a turn for it."""
+    async def _admitted(self, request: Request) -> Response | None:
+        """Send a request until the API has a turn for it, or the crawl is ending."""
         response = await self._sent(request)
         for _ in range(_REFUSALS):
-            if response.status != HTTPStatus.TOO_MANY_REQUESTS:
+            if response is None or response.status != HTTPStatus.TOO_MANY_REQUESTS:
                 break
             await asyncio.sleep(_seconds_to_wait(response))
             response = await self._sent(request)
         return response
 
-    async def _sent(self, request: Request) -> Response:
-        """Send a request, once more if it failed."""
+    async def _sent(self, request: Request) -> Response | None:
+        """Send a request, once more if it failed; None once the crawl is ending."""
+        try:
+            response = await self._sent_once(request)
+        except self._failures:
+            return await self._sent_once(request)
+        if response is None or response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            return response
+        return await self._sent_once(request)
+
+    async def _sent_once(self, request: Request) -> Response | None:
+        """Send a request; None once the crawl is ending."""
+        if is_ending(self._crawler):
+            return None
         engine = self._crawler.engine
         assert engine is not None  # noqa: S101 - it runs while items are processed
-        try:
-            response = await engine.download_async(request)
-        except self._failures:
-            return await engine.download_async(request)
-        if response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
-            return response
         return await engine.download_async(request)
 
 

@@ -17,8 +17,8 @@ AT_ONCE: Final = 4
 REFUSALS: Final = 5
 CRAWL_SECONDS: Final = 90
 SPIDER: Final = """
-import json, sys
-from scrapy import Spider
+import json, os, signal, sys
+from scrapy import Spider, signals
 from scrapy.crawler import CrawlerProcess
 
 
@@ -31,6 +31,21 @@ class Burst(Spider):
             yield {"url": f"https://example.com/{number}", "text": "some words"}
 
 
+class Interrupted(Burst):
+    passed = 0
+
+    async def start(self):
+        self.crawler.signals.connect(self.note, signals.item_scraped)
+        for item in self.parse(None):
+            yield item
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def note(self):
+        self.passed += 1
+        if self.passed == int(sys.argv[1]):  # Scrapy 2.19 waits for a response, and none is left
+            os.kill(os.getpid(), signal.SIGINT)
+
+
 process = CrawlerProcess(
     {
         "ITEM_PIPELINES": {"neardup_stream.subscriber.scrapy_pipeline." + sys.argv[3]: 300},
@@ -38,7 +53,7 @@ process = CrawlerProcess(
         **json.loads(sys.argv[2]),
     }
 )
-crawler = process.create_crawler(Burst)
+crawler = process.create_crawler(globals()[sys.argv[4]])
 process.crawl(crawler)
 process.start()
 print(json.dumps({name: value for name, value in crawler.stats.get_stats().items() if "neardup/" in name}))
@@ -78,11 +93,11 @@ def api(answer: Answer) -> Iterator[str]:
 
 
 def crawl(
-    settings: Mapping[str, Any], pipeline: str = "DuplicatesPipeline"
+    settings: Mapping[str, Any], pipeline: str = "DuplicatesPipeline", spider: str = "Burst"
 ) -> subprocess.CompletedProcess[str]:
-    """Crawl one response with many items."""
+    """Crawl many items."""
     return subprocess.run(
-        [sys.executable, "-c", SPIDER, str(ITEMS), json.dumps(settings), pipeline],
+        [sys.executable, "-c", SPIDER, str(ITEMS), json.dumps(settings), pipeline, spider],
         capture_output=True,
         text=True,
         timeout=CRAWL_SECONDS,
@@ -131,6 +146,16 @@ def test_a_page_that_the_api_has_no_turn_for_is_sent_until_it_has_one() -> None:
 
     assert counted(run) == {"neardup/kept": ITEMS}
     assert set(asked.values()) == {REFUSALS + 1}
+
+
+def test_items_of_start_are_kept_when_the_crawl_is_stopped() -> None:
+    with api(lambda _url: 200) as url:
+        slots = {"neardup": {"delay": 0, "concurrency": 1}}
+        run = crawl({"NEARDUP_API_URL": url, "DOWNLOAD_SLOTS": slots}, spider="Interrupted")
+
+    outcomes = counted(run)
+    assert set(outcomes) == {"neardup/kept", "neardup/unanswered"}
+    assert sum(outcomes.values()) == ITEMS
 
 
 @pytest.mark.parametrize("pipeline", ["DuplicatesPipeline", "KafkaPipeline"])

@@ -42,7 +42,12 @@ class Api:
         self, body: bytes = b'{"events": []}', status: int = 200, headers: Mapping[str, str] | None = None
     ) -> None:
         self.requests: list[Request] = []
+        self._slot = SimpleNamespace(closing=None)
         self._body, self._status, self._headers = body, status, headers or {}
+
+    def close(self) -> None:
+        """Mark the spider as Scrapy does at the end of a crawl."""
+        self._slot.closing = object()
 
     async def download_async(self, request: Request) -> Response:
         self.requests.append(request)
@@ -283,6 +288,21 @@ def test_a_page_that_was_refused_waits_as_long_as_the_api_asks_for_within_bounds
 
     assert counted["neardup/unanswered"] == 1
     assert set(waited) == {seconds}
+
+
+def test_a_page_that_was_refused_is_sent_no_more_once_the_crawl_is_ending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    api = Api(status=429)
+
+    async def sleep(_delay: float) -> None:
+        api.close()
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+
+    counted = process({"url": PAGE, "text": "some words"}, api)
+
+    assert (counted["neardup/unanswered"], len(api.requests)) == (1, 1)
 
 
 @pytest.mark.parametrize("status", [500, 503])
