@@ -10,9 +10,8 @@ from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
-from scrapy.utils.misc import load_object
 
 from .scrapy_compat import is_ending
 from .scrapy_crawl import require_asyncio
@@ -68,8 +67,6 @@ class QueryApi:
         self._headers = {"Content-Type": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
-        failures = settings.getlist("RETRY_EXCEPTIONS")
-        self._failures = (IgnoreRequest, *(load_object(each) for each in failures))
         slot = settings.getdict("DOWNLOAD_SLOTS").get(_SLOT, {})
         # Without a delay Scrapy sends more than that at once.
         self._turns = asyncio.Semaphore(slot.get("concurrency", _AT_ONCE))
@@ -90,12 +87,8 @@ class QueryApi:
             priority=1,
             dont_filter=True,
         )
-        try:
-            async with self._turns:
-                response = await self._admitted(request)
-        except self._failures as error:
-            _logger.warning("neardup_unavailable: %s", error)
-            return None
+        async with self._turns:
+            response = await self._admitted(request)
         if response is None:
             return None
         if response.status != HTTPStatus.OK:
@@ -117,22 +110,23 @@ class QueryApi:
         return response
 
     async def _sent(self, request: Request) -> Response | None:
-        """Send a request, once more if it failed; None once the crawl is ending."""
-        try:
-            response = await self._sent_once(request)
-        except self._failures:
-            return await self._sent_once(request)
-        if response is None or response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        """Send a request, once more if it failed; None if it got no answer, or the crawl is ending."""
+        response = await self._sent_once(request)
+        if response is not None and response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
             return response
         return await self._sent_once(request)
 
     async def _sent_once(self, request: Request) -> Response | None:
-        """Send a request; None once the crawl is ending."""
+        """Send a request; None if it got no answer, or the crawl is ending."""
         if is_ending(self._crawler):
             return None
         engine = self._crawler.engine
         assert engine is not None  # noqa: S101 - it runs while items are processed
-        return await engine.download_async(request)
+        try:
+            return await engine.download_async(request)
+        except Exception as error:  # noqa: BLE001 - what is above is Scrapy, which would lose the item
+            _logger.warning("neardup_unavailable: %s: %s", type(error).__name__, error)
+            return None
 
 
 def _endpoint(url: str, path: str) -> str:

@@ -305,6 +305,23 @@ def test_a_page_that_was_refused_is_sent_no_more_once_the_crawl_is_ending(
     assert (counted["neardup/unanswered"], len(api.requests)) == (1, 1)
 
 
+class Unavailable(Api):
+    """Raises what no retry of Scrapy expects."""
+
+    async def download_async(self, request: Request) -> Response:
+        await super().download_async(request)
+        raise LookupError("no such middleware")
+
+
+def test_an_item_is_kept_whatever_the_download_raises(caplog: pytest.LogCaptureFixture) -> None:
+    api = Unavailable()
+
+    counted = process({"url": PAGE, "text": "some words"}, api)
+
+    assert (counted["neardup/unanswered"], len(api.requests)) == (1, 2)
+    assert "LookupError: no such middleware" in caplog.text
+
+
 @pytest.mark.parametrize("status", [500, 503])
 def test_a_page_is_sent_once_more_where_the_api_fails(status: int) -> None:
     api = Api(status=status)
