@@ -135,7 +135,11 @@ def _endpoint(url: str, path: str) -> str:
     Raises:
         ValueError: no page can be sent there; Scrapy does not start the crawl.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises where it is none
+    except ValueError as error:
+        raise ValueError(f"NEARDUP_API_URL is {url!r}: {error}") from error
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError(f"NEARDUP_API_URL is {url!r}: it begins with http:// or https:// and a host")
     if not path.startswith("/"):

@@ -17,7 +17,6 @@ from scrapy.core.downloader import Slot
 from scrapy.core.engine import ExecutionEngine
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
-from scrapy.exceptions import NotConfigured
 from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
@@ -75,42 +74,12 @@ def process(item: Any, api: Api, *more: Any, **settings: str) -> Mapping[str, An
     return crawler.stats.get_stats()
 
 
-async def test_an_unknown_action_is_an_error_that_names_it() -> None:
-    crawler = get_crawler(settings_dict={"NEARDUP_API_URL": API, "NEARDUP_ACTION": "mrak"})
-
-    with pytest.raises(ValueError, match="NEARDUP_ACTION is 'mrak': set it to 'drop' or 'mark'"):
-        DuplicatesPipeline.from_crawler(crawler)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("NEARDUP_API_URL", "localhost:9465"),
-        ("NEARDUP_API_URL", "127.0.0.1:9465"),
-        ("NEARDUP_API_URL", "http://"),
-        ("NEARDUP_API_PATH", "v1/pages"),
-    ],
-)
-async def test_an_address_to_which_nothing_can_be_sent_is_an_error_that_names_it(
-    name: str, value: str
-) -> None:
-    crawler = get_crawler(settings_dict={"NEARDUP_API_URL": API, name: value})
-
-    with pytest.raises(ValueError, match=f"{name} is '{value}': it begins with"):
-        DuplicatesPipeline.from_crawler(crawler)
-
-
 def test_an_address_may_end_in_a_slash() -> None:
     api = Api()
 
     process({"url": PAGE, "text": "some words"}, api, NEARDUP_API_URL=f"{API}/")
 
     assert api.requests[0].url == f"{API}/v1/pages"
-
-
-def test_the_pipeline_is_off_without_an_address() -> None:
-    with pytest.raises(NotConfigured):
-        DuplicatesPipeline.from_crawler(get_crawler())
 
 
 def sent_text(request: Request) -> str:
