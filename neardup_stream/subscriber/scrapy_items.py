@@ -2,7 +2,6 @@
 
 import base64
 import json
-from collections.abc import Mapping
 from datetime import datetime
 from types import UnionType
 from typing import Any, Final
@@ -17,6 +16,9 @@ _OPTIONAL: Final = ("id", "fetched_at", "content_type", "charset")
 _TYPES: Final = {"status": int, "language": str, "score": int | float}
 """Of fields that mean something else in the items of some spiders: those of other types are not sent."""
 
+_MOST_BYTES: Final = 64 * 1024
+"""Of a label: the default of `limits.max_meta_bytes`."""
+
 
 def page_of(item: ItemAdapter) -> dict[str, Any] | None:
     """Return the page of an item as JSON has it; None if it has none."""
@@ -25,9 +27,10 @@ def page_of(item: ItemAdapter) -> dict[str, Any] | None:
     if body is None or not values["url"]:
         return None
     page = {name: _decoded(values[name]) for name in ("url", *_OPTIONAL) if values[name]}
-    page |= {name: value for name, kind in _TYPES.items() if _is_a(value := _decoded(values[name]), kind)}
+    labels = {name: value for name, kind in _TYPES.items() if _is_a(value := _decoded(values[name]), kind)}
     if (meta := item.get("meta")) is not None:
-        page["meta"] = meta
+        labels["meta"] = meta
+    page |= {name: value for name, value in labels.items() if _is_sendable(value)}
     return _with_content(page, body, values[body])
 
 
@@ -56,16 +59,26 @@ def _is_a(value: object, kind: type | UnionType) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def encoded(page: Mapping[str, Any]) -> bytes:
-    """Return a page as JSON in UTF-8, with times in ISO 8601 and lone surrogates as escapes.
+def _is_sendable(label: object) -> bool:
+    """Return whether a page can have a label, which is worth less than the page's verdict."""
+    try:
+        return len(encoded(label)) <= _MOST_BYTES
+    except (TypeError, ValueError):
+        return False
+
+
+def encoded(value: object) -> bytes:
+    """Return a page or a part of one as JSON in UTF-8; times in ISO 8601, lone surrogates as escapes.
 
     Raises:
         TypeError: a field has a value that JSON does not have.
-        ValueError: a number is not finite, or a value holds itself.
+        ValueError: a number is not finite, or a value holds itself or is nested too deeply.
     """
-    return json.dumps(page, default=_iso, ensure_ascii=False, allow_nan=False).encode(
-        errors="backslashreplace"
-    )
+    try:
+        text = json.dumps(value, default=_iso, ensure_ascii=False, allow_nan=False)
+    except RecursionError as error:
+        raise ValueError("a value is nested too deeply") from error
+    return text.encode(errors="backslashreplace")
 
 
 def _iso(value: object) -> str:

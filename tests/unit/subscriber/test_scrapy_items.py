@@ -84,7 +84,40 @@ def test_fields_that_are_no_labels_of_the_crawler_are_left_out() -> None:
     assert (page.status, page.language, page.score, page.meta) == (None, None, None, None)
 
 
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf])
+def test_a_score_that_is_not_finite_is_left_out(score: float) -> None:
+    assert sent({"url": PAGE, "html": HTML, "score": score}).score is None
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [{"job": object()}, {"job": math.nan}, "x" * 64 * 1024, nested(5_000)],
+    ids=["no-json", "not-finite", "too-large", "too-deep"],
+)
+def test_meta_that_no_page_can_have_is_left_out(meta: object) -> None:
+    assert sent({"url": PAGE, "html": HTML, "meta": meta}).meta is None
+
+
+def test_meta_is_sent_as_it_is_also_a_list_of_one_value() -> None:
+    meta = sent({"url": PAGE, "html": HTML, "meta": [{"job": 7}]}).meta
+
+    assert meta is not None
+    assert json.loads(bytes(meta)) == [{"job": 7}]
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_number_that_json_does_not_have_is_not_encoded(value: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        sent({"url": PAGE, "html": HTML, "score": value})
+        sent({"url": PAGE, "html": HTML, "id": value})
+
+
+def test_a_value_that_is_nested_too_deeply_is_not_encoded() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        sent({"url": PAGE, "html": HTML, "id": nested(5_000)})
