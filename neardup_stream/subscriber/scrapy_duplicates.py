@@ -65,12 +65,14 @@ class DuplicatesPipeline:
         return item
 
     def _mark(self, item: ItemAdapter, original: str) -> None:
-        """Set the field of an item; one of a class without it stays as it is."""
+        """Set the field of an item; one of a class that does not allow it stays as it is."""
         try:
             item["neardup"] = {"duplicate_of": original}
-        except (KeyError, AttributeError):  # the latter of a frozen class
+        except (KeyError, AttributeError, TypeError, ValueError):  # it is frozen, or its class validates
             kind = type(item.item)
             if kind not in self._unmarkable:
-                _logger.warning("neardup_unmarked: declare the field `neardup` in %s", kind.__qualname__)
+                _logger.warning(
+                    "neardup_unmarked: declare the field `neardup`, a mapping, in %s", kind.__qualname__
+                )
                 self._unmarkable.add(kind)
             count(self._crawler, "unmarked")

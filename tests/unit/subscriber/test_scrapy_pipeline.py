@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
+import attrs
 import pytest
 from neardup_daemon.inspect.page_lookup import given_record
 from scrapy import Field, Item, Request, Spider, signals
@@ -209,12 +210,30 @@ class FrozenShirt:
     neardup: Mapping[str, str] | None = None
 
 
+@attrs.define
+class TypedShirt:
+    """An item whose class raises TypeError for a mark."""
+
+    url: str
+    text: str
+    neardup: str = attrs.field(default="", validator=attrs.validators.instance_of(str))
+
+
+@attrs.define
+class ValidatedShirt:
+    """An item whose class raises ValueError for a mark, as pydantic does."""
+
+    url: str
+    text: str
+    neardup: object = attrs.field(default=None, validator=attrs.validators.in_([None]))
+
+
 class DeclaredShirt(Item):
     url = Field()
     text = Field()
 
 
-@pytest.mark.parametrize("kind", [Shirt, FrozenShirt, DeclaredShirt])
+@pytest.mark.parametrize("kind", [Shirt, FrozenShirt, TypedShirt, ValidatedShirt, DeclaredShirt])
 def test_an_item_that_cannot_be_marked_is_kept_and_its_class_is_named_once(
     kind: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
