@@ -8,6 +8,7 @@ from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
+from .scrapy_compat import is_ending
 from .scrapy_crawl import count, require_asyncio
 from .scrapy_items import encoded, page_of
 
@@ -77,14 +78,14 @@ class KafkaPipeline:
         """Give a page to the client once its queue has room.
 
         Raises:
-            BufferError: it has none, and the crawl is being stopped.
+            BufferError: it has none, and the crawl is ending.
         """
         while True:
             try:
                 self._producer.produce(self._topic, value, key, on_delivery=self._note)
                 break
             except BufferError:
-                if not self._crawler.crawling:
+                if is_ending(self._crawler):
                     raise
                 await asyncio.sleep(_ROOM_SECONDS)
                 self._producer.poll(0)

@@ -158,6 +158,20 @@ def test_items_of_start_are_kept_when_the_crawl_is_stopped() -> None:
     assert sum(outcomes.values()) == ITEMS
 
 
+def test_items_wait_for_no_room_in_the_kafka_client_once_the_spider_is_closed() -> None:
+    client = {"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 5_000, "log_level": 0}
+    settings = {
+        "NEARDUP_KAFKA": {**client, "queue.buffering.max.messages": 1},
+        "NEARDUP_PAGES_TOPIC": "pages",
+        "CLOSESPIDER_ITEMCOUNT": 1,
+    }
+
+    run = crawl(settings, "KafkaPipeline")
+
+    assert counted(run) == {"neardup/unsent": ITEMS}
+    assert "Queue full" in run.stderr
+
+
 @pytest.mark.parametrize("pipeline", ["DuplicatesPipeline", "KafkaPipeline"])
 def test_a_crawl_without_asyncio_ends_at_its_start_with_an_error_that_names_the_setting(
     pipeline: str,

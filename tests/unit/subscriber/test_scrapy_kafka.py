@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 from scrapy.utils.test import get_crawler
 
@@ -58,16 +60,27 @@ async def test_items_pass_on_where_the_client_refuses_every_page() -> None:
     assert unsent(crawler) == 1
 
 
-async def test_an_item_waits_for_no_room_once_the_crawl_is_stopped() -> None:
+async def test_an_item_stops_waiting_for_room_once_the_crawl_is_ending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     crawler = crawler_of(most_pages=1)
+    slot = SimpleNamespace(closing=None)
+    crawler.engine, crawler.crawling = cast("ExecutionEngine", SimpleNamespace(_slot=slot)), True
     pipeline = KafkaPipeline(crawler)
     first, second = {"url": PAGE, "text": "some words"}, {"url": f"{PAGE}/b", "text": "some words"}
     await pipeline.process_item(first)
+    turn = asyncio.sleep
+
+    async def sleep(_delay: float) -> None:
+        slot.closing = object()
+        await turn(0)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
 
     async with asyncio.timeout(60):
         assert await pipeline.process_item(second) is second
 
-    assert not crawler.crawling
+    assert slot.closing is not None
     assert unsent(crawler) == 1
 
 
