@@ -94,3 +94,18 @@ async def test_a_task_whose_loop_was_closed_is_passed_over() -> None:
 
     assert not lost.done()
     assert taken == ["this loop"]
+
+
+async def test_a_task_that_was_cancelled_in_a_loop_that_rests_is_passed_over() -> None:
+    turns, taken, resting_loop = Turns(), list[str](), asyncio.new_event_loop()
+
+    async def wait_in_vain() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(take(turns, taken, "resting loop"), 0.01)
+
+    async with turns:
+        await asyncio.to_thread(resting_loop.run_until_complete, wait_in_vain())
+    await asyncio.wait_for(take(turns, taken, "this loop"), 10)
+    resting_loop.close()
+
+    assert taken == ["this loop"]
