@@ -13,7 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from .scrapy_compat import is_ending
+from .scrapy_compat import is_ending, takes_requests
 from .scrapy_crawl import require_asyncio
 from .scrapy_items import encoded
 
@@ -105,6 +105,8 @@ class QueryApi:
         for _ in range(_REFUSALS):
             if response is None or response.status != HTTPStatus.TOO_MANY_REQUESTS:
                 break
+            if is_ending(self._crawler):
+                break
             await asyncio.sleep(_seconds_to_wait(response))
             response = await self._sent(request)
         return response
@@ -117,8 +119,8 @@ class QueryApi:
         return await self._sent_once(request)
 
     async def _sent_once(self, request: Request) -> Response | None:
-        """Send a request; None if it got no answer, or the crawl is ending."""
-        if is_ending(self._crawler):
+        """Send a request; None if it got no answer, or the crawl takes none any more."""
+        if not takes_requests(self._crawler):
             return None
         engine = self._crawler.engine
         assert engine is not None  # noqa: S101 - it runs while items are processed

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from types import UnionType
 from typing import Any, Final
@@ -18,6 +19,10 @@ _TYPES: Final = {"status": int, "language": str, "score": int | float}
 
 _MOST_BYTES: Final = 64 * 1024
 """Of a label: the default of `limits.max_meta_bytes`."""
+
+_MOST_NUMBER: Final = 1 << 63
+_MOST_LEVELS: Final = 200
+"""Of lists and objects in a label: a page may have 256."""
 
 
 def page_of(item: ItemAdapter) -> dict[str, Any] | None:
@@ -56,15 +61,34 @@ def _decoded(value: Any) -> Any:
 
 def _is_a(value: object, kind: type | UnionType) -> bool:
     """Return whether a value is of a type of JSON, in which true and false are no numbers."""
-    return isinstance(value, kind) and not isinstance(value, bool)
+    return isinstance(value, kind) and not isinstance(value, bool) and not _is_huge(value)
+
+
+def _is_huge(value: object) -> bool:
+    """Return whether a number is above those of JSON's readers."""
+    return isinstance(value, int) and abs(value) > _MOST_NUMBER
 
 
 def _is_sendable(label: object) -> bool:
     """Return whether a page can have a label, which is worth less than the page's verdict."""
     try:
-        return len(encoded(label)) <= _MOST_BYTES
+        return len(_json(label).encode()) <= _MOST_BYTES and _levels(label) <= _MOST_LEVELS
     except (TypeError, ValueError):
         return False
+
+
+def _levels(value: object) -> int:
+    """Return how many lists and objects are within each other at most."""
+    level, count = [value], 0
+    while level := [child for each in level for child in _children(each)]:
+        count += 1
+    return count
+
+
+def _children(value: object) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def encoded(value: object) -> bytes:
@@ -74,11 +98,14 @@ def encoded(value: object) -> bytes:
         TypeError: a field has a value that JSON does not have.
         ValueError: a number is not finite, or a value holds itself or is nested too deeply.
     """
+    return _json(value).encode(errors="backslashreplace")
+
+
+def _json(value: object) -> str:
     try:
-        text = json.dumps(value, default=_iso, ensure_ascii=False, allow_nan=False)
+        return json.dumps(value, default=_iso, ensure_ascii=False, allow_nan=False)
     except RecursionError as error:
         raise ValueError("a value is nested too deeply") from error
-    return text.encode(errors="backslashreplace")
 
 
 def _iso(value: object) -> str:

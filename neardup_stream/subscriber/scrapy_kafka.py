@@ -19,6 +19,9 @@ _logger = logging.getLogger(__name__)
 _FLUSH_SECONDS: Final = 60.0
 _PURGE_SECONDS: Final = 1.0
 _ROOM_SECONDS: Final = 0.1
+_ROOM_AT_END_SECONDS: Final = 10.0
+"""How long pages wait for room once the crawl is ending: a broker that answers makes some within that."""
+
 _CLIENT: Final = {"enable.idempotence": True, "partitioner": "murmur2_random"}
 """Settings of the Kafka client: a page is in the partition in which `forget` and `produce` put its id."""
 
@@ -48,6 +51,7 @@ class KafkaPipeline:
         from confluent_kafka import KafkaException, Producer  # noqa: PLC0415 - the other pipeline does without
 
         self._failure = KafkaException
+        self._waits_until: float | None = None
         self._producer = Producer({**_CLIENT, **client})
 
     @classmethod
@@ -78,18 +82,25 @@ class KafkaPipeline:
         """Give a page to the client once its queue has room.
 
         Raises:
-            BufferError: it has none, and the crawl is ending.
+            BufferError: it had none for so long since the crawl began to end.
         """
         while True:
             try:
                 self._producer.produce(self._topic, value, key, on_delivery=self._note)
                 break
             except BufferError:
-                if is_ending(self._crawler):
+                if self._has_waited_enough():
                     raise
                 await asyncio.sleep(_ROOM_SECONDS)
                 self._producer.poll(0)
         self._producer.poll(0)
+
+    def _has_waited_enough(self) -> bool:
+        if not is_ending(self._crawler):
+            return False
+        now = asyncio.get_running_loop().time()
+        self._waits_until = self._waits_until or now + _ROOM_AT_END_SECONDS
+        return now >= self._waits_until
 
     def _note(self, error: Any, message: Any) -> None:
         """Count a page that Kafka has acknowledged, or refused."""

@@ -91,15 +91,15 @@ def nested(depth: int) -> list[Any]:
     return value
 
 
-@pytest.mark.parametrize("score", [math.nan, math.inf])
+@pytest.mark.parametrize("score", [math.nan, math.inf, 10**400])
 def test_a_score_that_is_not_finite_is_left_out(score: float) -> None:
     assert sent({"url": PAGE, "html": HTML, "score": score}).score is None
 
 
 @pytest.mark.parametrize(
     "meta",
-    [{"job": object()}, {"job": math.nan}, "x" * 64 * 1024, nested(5_000)],
-    ids=["no-json", "not-finite", "too-large", "too-deep"],
+    [{"job": object()}, {"job": math.nan}, "x" * 64 * 1024, nested(300), nested(5_000), "\ud800"],
+    ids=["no-json", "not-finite", "too-large", "too-deep", "too-deep-for-json", "half-a-character"],
 )
 def test_meta_that_no_page_can_have_is_left_out(meta: object) -> None:
     assert sent({"url": PAGE, "html": HTML, "meta": meta}).meta is None
