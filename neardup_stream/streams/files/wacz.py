@@ -57,6 +57,8 @@ def collection_chunks(file: io.FileIO, members: Members, chunk_bytes: int) -> It
     yield from reading.chunks(file, is_outer=True)
     if reading.damage:
         raise CorruptData(reading.damage)
+    if not reading.archive_count:
+        raise CorruptData(f"no collection: it has no files in {_ARCHIVES}, nor collections with some")
 
 
 class _Reading:
@@ -64,6 +66,7 @@ class _Reading:
 
     Attributes:
         damage: the first; empty for none.
+        archive_count: how many archives were found, damaged ones too.
     """
 
     def __init__(self, file: io.FileIO, members: Members, chunk_bytes: int) -> None:
@@ -71,25 +74,20 @@ class _Reading:
         self._members = members
         self._chunk_bytes = chunk_bytes
         self.damage = ""
-        self._archive_count = 0
+        self.archive_count = 0
 
     def chunks(self, collection: IO[bytes], *, is_outer: bool) -> Iterator[bytes]:
-        before = self._archive_count
         with zipfile.ZipFile(collection) as packed:
             for member in packed.infolist():
                 try:
                     if member.filename.startswith(_ARCHIVES) and not member.is_dir():
-                        self._archive_count += 1
+                        self.archive_count += 1
                         yield from self._archive_chunks(packed, member)
                     elif is_outer and has_ending(member.filename, COLLECTION_ENDING):
                         inner = io.BufferedReader(_Stored(self._file, member))
                         yield from self.chunks(inner, is_outer=False)
                 except (*DAMAGE, ValueError) as error:  # the latter of places that no file can have
                     self.damage = self.damage or f"{member.filename}: {error}"
-        if self._archive_count == before and not self.damage:
-            raise CorruptData(
-                f"no collection: it has no files in {_ARCHIVES}, nor other collections with some"
-            )
 
     def _archive_chunks(self, packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
         with packed.open(member) as archive:
