@@ -1,6 +1,7 @@
 """Compare what an index still has with what is left of the pages topic, of which `recover` makes it anew."""
 
 from collections.abc import Mapping
+from time import time
 
 from neardup_daemon.index_schema import schema
 from neardup_daemon.settings.settings import Settings
@@ -39,11 +40,10 @@ async def require_records(
 
     Cost: as walking all page records, where the topic has fewer than those.
     """
-    if not any(beginnings[partition] for partition, offset in committed.items() if offset):
-        return
     left = sum(max(0, offset - beginnings[partition]) for partition, offset in committed.items())
     topic = f"topic {settings.kafka.pages_topic!r} has only {left:,} of the records that were committed"
-    if await is_undescribed(client, settings.redis.namespace, schema(settings)):
+    is_cut_off = any(beginnings[partition] for partition, offset in committed.items() if offset)
+    if is_cut_off and await is_undescribed(client, settings.redis.namespace, schema(settings)):
         raise ConfigError(
             f"{topic}, and Redis lost what describes an index that is still there: put it in its place from a"
             " copy of Redis if you have one; to make what is left anew, give --accept-loss"
@@ -51,7 +51,7 @@ async def require_records(
     stores = await _former(client, settings)
     if stores is None or (await stores.usage.measure()).records <= left:
         return
-    if (count := await _page_count(stores)) > left:
+    if (count := await _page_count(stores, settings.retention.seconds)) > left:
         raise ConfigError(
             f"{topic}, and Redis still has {count:,} pages: the others would be lost with the former index."
             " Make a copy of Redis (docs/operations.md, Backups), then give --accept-loss"
@@ -67,9 +67,18 @@ async def _former(client: RedisClient, settings: Settings) -> Stores | None:
     return None if namespace is None else await open_tables(layouts, client, namespace)
 
 
-async def _page_count(stores: Stores) -> int:
-    """Return how many pages there are; stubs of removed ones are none."""
+async def _page_count(stores: Stores, retention_seconds: float) -> int:
+    """Return how many pages there are that are not due to expire; stubs of removed ones are none."""
+    oldest = time() - retention_seconds if retention_seconds else 0
     count = 0
     async for walked in all_records(stores.judged.records):
-        count += sum(PageRecord.unpack(packed).state != "gone" for _, packed in walked.records)
+        count += sum(_is_kept(packed, oldest) for _, packed in walked.records)
     return count
+
+
+def _is_kept(packed: bytes, oldest: float) -> bool:
+    try:
+        record = PageRecord.unpack(packed)
+    except CorruptData:  # of a page all the same
+        return True
+    return record.state != "gone" and record.seen_seconds >= oldest
