@@ -8,7 +8,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from neardup_stream.errors import ConfigError, InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka.admin import TopicFacts, create_topic, describe_topics
+from neardup_stream.streams.kafka.admin import describe_topics
 from neardup_stream.streams.kafka.config import (
     KafkaConnection,
     KafkaSinkConfig,
@@ -320,20 +320,3 @@ async def test_calls_at_the_same_time_share_one_new_producer_and_none_is_left_op
 
     assert [record.value for record in await read_topic(topic)] == [b"first", b"both", b"both"]
     assert asyncio.all_tasks() == tasks
-
-
-async def test_topics_are_made_and_described(kafka_broker: KafkaBroker, topic_prefix: str) -> None:
-    connection = KafkaConnection(bootstrap_servers=kafka_broker.bootstrap_servers)
-    name, absent = f"{topic_prefix}-new", f"{topic_prefix}-absent"
-
-    assert await create_topic(
-        connection, name, 3, {"max.message.bytes": "12345", "cleanup.policy": "compact"}
-    )
-    assert not await create_topic(connection, name, 3)
-    with pytest.raises(ConfigError, match="illegal"):
-        await create_topic(connection, "an illegal name", 1)
-
-    async with asyncio.timeout(WAIT_SECONDS):
-        while (facts := await describe_topics(connection, [name, absent]))[name] is None:
-            pass
-    assert facts == {name: TopicFacts(3, 12345, "compact"), absent: None}

@@ -270,7 +270,9 @@ def _facts(partitions: Sequence[Mapping[str, Any]], settings: Mapping[str, str])
     retention_ms = int(settings.get("retention.ms", _UNLIMITED))
     fewest = int(settings.get("min.insync.replicas", 1))
     is_limited = settings.get("retention.bytes", _UNLIMITED) != _UNLIMITED
-    is_kept_by_time = settings.get("cleanup.policy") == "delete" and not is_limited
+    is_kept_by_time = (
+        settings.get("cleanup.policy") == "delete" and settings.get("retention.bytes") == _UNLIMITED
+    )
     deletes_ms = 0 if is_limited else retention_ms
     is_deleted_from = "delete" in settings.get("cleanup.policy", "") and deletes_ms >= 0
     return TopicFacts(
