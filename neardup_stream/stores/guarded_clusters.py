@@ -240,8 +240,8 @@ class GuardedClusters:
     def _refuse_token(self, found: bytes | None) -> NoReturn:
         if found is None:
             raise IndexLost(f"index {self._token} is not there any more")
-        if found == _LOST:
-            raise IndexLost(f"index {self._token} went back to an earlier state")
+        if found == _LOST:  # by the check that found it first, in any process
+            raise IndexLost(f"index {self._token} went back to an earlier state, or lost a part of it")
         other = found[RANK_BYTES:].decode(errors="replace")
         raise IndexLost(f"index {self._token} is not there any more, and index {other} is in its place")
 
