@@ -87,12 +87,15 @@ class _Reread(Generic[T]):
     def __init__(self, read: Callable[[], T]) -> None:
         self._read = read
         self._latest = read()
+        self.is_latest_kept = False
         self._lines: defaultdict[str, SparseLines] = defaultdict(SparseLines)
 
     def get(self) -> T:
         try:
             self._latest = self._read()
+            self.is_latest_kept = False
         except ConfigError as error:
+            self.is_latest_kept = True
             if self._lines[str(error)].count():
                 _log.warning("credentials_kept", extra={"fields": {"reason": str(error)}})
         return self._latest
@@ -110,7 +113,7 @@ class _Contexts:
 
     def get(self) -> ssl.SSLContext:
         context = self._latest.get()
-        if self._files.ca_file:
+        if self._files.ca_file and self._latest.is_latest_kept:
             with suppress(OSError):  # then those that are known count
                 context.load_verify_locations(self._files.ca_file)
         return context
