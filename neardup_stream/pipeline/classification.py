@@ -33,6 +33,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.bits.words import WORD_BITS
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES
 from neardup_stream.fingerprints.sketch import SketchConfig
@@ -60,7 +61,6 @@ PairClass = Literal["exact", "near", "contained", "below_threshold"]
 
 _CLASSES: Final[tuple[PairClass, ...]] = get_args(PairClass)
 _EXACT, _NEAR, _CONTAINED, _BELOW = range(len(_CLASSES))
-_MOST_DISTANCE_BITS: Final = 63
 
 MIN_CONTENT_SHINGLES: Final = 8
 """What is left of a page beside its frame must have as many to be compared: as many as ten tokens have."""
@@ -123,7 +123,7 @@ class VerdictConfig:
             ConfigError: a ratio is not above 0 and at most 1, or `distance_bits` is not 0 to 63.
             TypeError: `distance_bits` is no whole number.
         """
-        whole_number_in("verdict.distance_bits", self.distance_bits, 0, _MOST_DISTANCE_BITS)
+        whole_number_in("verdict.distance_bits", self.distance_bits, 0, WORD_BITS - 1)
         for name in (
             "near_resemblance",
             "near_containment",
