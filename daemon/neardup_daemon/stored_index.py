@@ -8,15 +8,15 @@ from neardup_daemon.index_schema import schema
 from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.service import redis_url
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.table_settings import stored_layouts
+from neardup_daemon.table_settings import StoredLayouts, stored_layouts
 from neardup_daemon.wiring import Stores, open_tables, redis_config
 from neardup_stream.errors import ConfigError, StoreUnavailable
 from neardup_stream.meters import NoMeters
 from neardup_stream.stores.guarded_clusters import REMEDY
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.namespace import read_namespace
+from neardup_stream.stores.redis.namespace import Namespace, read_namespace
 
-__all__ = ["NoIndex", "open_stored_index"]
+__all__ = ["NoIndex", "described_index", "open_stored_index"]
 
 
 class NoIndex(ConfigError):  # noqa: N818 - a statement about what was found
@@ -51,8 +51,7 @@ async def open_stored_index(
             client = await stack.enter_async_context(RedisClient(redis_config(settings, url)))
         except StoreUnavailable as error:
             raise StoreUnavailable(f"{error}; set --redis-url{state}") from error
-        layouts = await stored_layouts(client, settings)
-        namespace = await read_namespace(client, settings.redis.namespace, schema(layouts.base))
+        layouts, namespace = await described_index(client, settings)
         if namespace is None:
             lost = "" if state_dir else f". If the index of a daemon is not there any more, {REMEDY}"
             raise NoIndex(
@@ -66,3 +65,15 @@ async def open_stored_index(
         yield stores
         if is_watched:  # what an emptied index holds no more was read as if it had never been
             await build_retries(settings, NoMeters(), lambda _error: None).retry(stores.require_index)
+
+
+async def described_index(client: RedisClient, settings: Settings) -> tuple[StoredLayouts, Namespace | None]:
+    """Return how the index that a client reaches is laid out, and which it is; None if there is none.
+
+    Raises:
+        ConfigError: it was stored with other settings.
+        StoreUnavailable: Redis is unavailable.
+        CorruptData: what is stored is not ours.
+    """
+    layouts = await stored_layouts(client, settings)
+    return layouts, await read_namespace(client, settings.redis.namespace, schema(layouts.base))

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Final, Literal
 
 from neardup_daemon.archives import open_archive
-from neardup_daemon.index_schema import schema
 from neardup_daemon.inspect.committed_offsets import check_committed
 from neardup_daemon.inspect.findings import Finding
 from neardup_daemon.kafka_wiring import kafka_connection
 from neardup_daemon.policy import policy
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.table_settings import StoredLayouts, is_same_layout, stored_layouts
+from neardup_daemon.stored_index import described_index
+from neardup_daemon.table_settings import StoredLayouts, is_same_layout
 from neardup_daemon.terminal import counted
 from neardup_stream.errors import NeardupError
 from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
@@ -20,7 +20,6 @@ from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.namespace import (
     Namespace,
     check_policy,
-    read_namespace,
     require_corrected,
 )
 from neardup_stream.stores.redis.rights import require_rights
@@ -159,8 +158,7 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
                 yield Finding("warning", f"redis: {warning}")
             for finding in judge_servers(facts):
                 yield finding
-            layouts = await stored_layouts(client, settings)
-            stored = await read_namespace(client, namespace, schema(layouts.base))
+            layouts, stored = await described_index(client, settings)
             if stored:
                 await check_policy(client, namespace, policy(settings))
             await require_corrected(client, namespace)

@@ -10,12 +10,12 @@ from neardup_daemon.index_schema import schema
 from neardup_daemon.inspect.findings import Finding
 from neardup_daemon.kafka_wiring import kafka_connection, pages_source_config
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.table_settings import stored_layouts
+from neardup_daemon.stored_index import described_index
 from neardup_daemon.wiring import open_tables
 from neardup_stream.errors import NeardupError
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.namespace import Namespace, read_namespace, schema_id
+from neardup_stream.stores.redis.namespace import Namespace, schema_id
 from neardup_stream.streams.kafka.admin import describe_topics
 from neardup_stream.streams.kafka.start_offsets import InputHistory, check_offsets
 
@@ -69,9 +69,8 @@ async def _history(settings: Settings, client: RedisClient) -> InputHistory:
         ConfigError: the index lost what was decided.
         StoreUnavailable: Redis is unavailable.
     """
-    layouts = await stored_layouts(client, settings)
-    fields = schema(layouts.base)
-    stored = await read_namespace(client, settings.redis.namespace, fields)
-    stores = await open_tables(layouts, client, stored or Namespace(schema_id(fields), _NO_HANDLES))
+    layouts, stored = await described_index(client, settings)
+    unwritten = Namespace(schema_id(schema(layouts.base)), _NO_HANDLES)
+    stores = await open_tables(layouts, client, stored or unwritten)
     await stores.require_index()
     return stores.epochs

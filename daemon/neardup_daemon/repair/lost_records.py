@@ -5,14 +5,14 @@ from time import time
 
 from neardup_daemon.index_schema import schema
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.table_settings import stored_layouts
+from neardup_daemon.stored_index import described_index
 from neardup_daemon.wiring import Stores, open_tables
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import all_records
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.namespace import is_undescribed, read_namespace
+from neardup_stream.stores.redis.namespace import is_undescribed
 
 __all__ = ["require_records"]
 
@@ -60,8 +60,7 @@ async def require_records(
 
 async def _former(client: RedisClient, settings: Settings) -> Stores | None:
     try:
-        layouts = await stored_layouts(client, settings)
-        namespace = await read_namespace(client, settings.redis.namespace, schema(layouts.base))
+        layouts, namespace = await described_index(client, settings)
     except (ConfigError, CorruptData):
         return None
     return None if namespace is None else await open_tables(layouts, client, namespace)
