@@ -68,7 +68,7 @@ async def open_stored_index(
 
 
 async def described_index(client: RedisClient, settings: Settings) -> tuple[StoredLayouts, Namespace | None]:
-    """Return how the index that a client reaches is laid out, and which it is; None if there is none.
+    """Return how the index that a client reaches is laid out, and which it is; None if there is none yet.
 
     Raises:
         ConfigError: it was stored with other settings.
@@ -76,4 +76,5 @@ async def described_index(client: RedisClient, settings: Settings) -> tuple[Stor
         CorruptData: what is stored is not ours.
     """
     layouts = await stored_layouts(client, settings)
-    return layouts, await read_namespace(client, settings.redis.namespace, schema(layouts.base))
+    found = await read_namespace(client, settings.redis.namespace, schema(layouts.base))
+    return layouts, None if found is None or found.is_being_created else found

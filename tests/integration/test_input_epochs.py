@@ -1,7 +1,6 @@
 """What Redis remembers of inputs."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -15,13 +14,6 @@ from neardup_stream.stores.redis.input_epochs import InputEpochs
 from neardup_stream.stores.redis.keys import ClusterKeys
 
 TOKEN, ANOTHER = "1" * 28, "2" * 28
-
-
-@pytest.fixture(params=["redis_server", "valkey_server", "redis_cluster"])
-async def client(request: pytest.FixtureRequest) -> AsyncIterator[RedisClient]:
-    server = request.getfixturevalue(request.param)
-    async with RedisClient(RedisConfig(server.url)) as client:
-        yield client
 
 
 def epochs_of(client: RedisClient, namespace: str) -> tuple[InputEpochs, RedisClusters]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -20,13 +20,6 @@ from tests.servers.redis import RedisServer
 
 AGED_PAGE = (1).to_bytes(6, "big") + bytes(2) + LOW.to_bytes(8, "big") + bytes(4)
 """A page of rank 1, as the list of aging pages has it behind the time."""
-
-
-@pytest.fixture(params=["redis_server", "valkey_server", "redis_cluster"])
-async def client(request: pytest.FixtureRequest) -> AsyncIterator[RedisClient]:
-    server = request.getfixturevalue(request.param)
-    async with RedisClient(RedisConfig(server.url)) as client:
-        yield client
 
 
 @pytest.fixture

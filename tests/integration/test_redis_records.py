@@ -1,7 +1,7 @@
 """Page records in Redis, Valkey and a cluster do what the reference store does."""
 
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -16,20 +16,12 @@ from neardup_stream.stores.protocol import (
     RecordStore,
 )
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.keys import Keys
 from neardup_stream.stores.redis.records import DROPPED_HANDLES, RedisRecords
 from neardup_stream.stores.redis.servers import inspect_servers
 
 HANDLES = [Handle(slot << 60 | number) for slot in (0, 7, 15) for number in range(3)]
 VALUES = [bytes(6) + bytes([version]) + b"body" * version for version in range(3)]
-
-
-@pytest.fixture(params=["redis_server", "valkey_server", "redis_cluster"])
-async def client(request: pytest.FixtureRequest) -> AsyncIterator[RedisClient]:
-    server = request.getfixturevalue(request.param)
-    async with RedisClient(RedisConfig(server.url)) as client:
-        yield client
 
 
 @pytest.fixture

@@ -89,6 +89,11 @@ class Namespace:
     created_by: str = ""
 
     @property
+    def is_being_created(self) -> bool:
+        """Whether this release began to make it: nothing is decided, and its clusters may lack the token."""
+        return bool(self.index) and not self.is_created
+
+    @property
     def index(self) -> str:
         """What events say of the index: its token, or nothing where a former release made it.
 
@@ -175,6 +180,8 @@ async def read_namespace(client: RedisClient, namespace: str, schema: Schema) ->
     release = (created_by or b"").decode()
     if complaint := explain_difference(namespace, stored_schema, schema, release):
         raise ConfigError(complaint)
+    if handle_key is None:  # it is being created
+        return None
     found = _namespace(schema_id(schema), handle_key, await client.execute("HMGET", meta, *_IDENTITY))
     return replace(found, created_by=release)
 
