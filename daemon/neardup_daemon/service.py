@@ -95,10 +95,13 @@ async def _serve(
         archives = await asyncio.to_thread(build_consultation, settings, metrics, stores.policy)
         text_parts = archives.text_parts if archives else frozenset[str]()
         if settings.api.enabled:
-            from neardup_daemon.query_api.opening import serving_queries  # noqa: PLC0415 - 0.2 s of aiohttp that commands do not pay
+            # 0.2 s of aiohttp that commands do not pay
+            from neardup_daemon.query_api.opening import serving_queries  # noqa: PLC0415
+            from neardup_daemon.query_api.server import ApiServer  # noqa: PLC0415
 
+            server = ApiServer(settings.api, metrics.api, None)
             await stack.enter_async_context(
-                serving_queries(settings, stores, metrics.api, forked=forked.queries)
+                serving_queries(settings, stores, server, metrics.api, forked=forked.queries)
             )
         # What has to be compiled is, before partitions are ours and wait.
         preparation = await stack.enter_async_context(

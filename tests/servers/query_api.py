@@ -1,5 +1,6 @@
 """`neardup-stream serve` as a child process, and requests to it."""
 
+import contextlib
 import json
 import os
 import signal
@@ -94,6 +95,22 @@ class QueryApi:
         assert self._child is not None
         self._child.send_signal(signal.SIGTERM)
         return self._child.wait(STOP_SECONDS)
+
+    def wait_until_ready(self, seconds: float) -> None:
+        """Wait until `/readyz` says so; it must answer all the time.
+
+        Raises:
+            AssertionError: it did not in time, or a request had no answer; the message is the log.
+        """
+        statuses = {503}
+
+        def is_ready() -> bool:
+            statuses.add(self.get("/readyz").status)
+            return statuses != {503}
+
+        with contextlib.suppress(TimeoutError):
+            wait_until(is_ready, seconds)
+        assert statuses == {503, 200}, f"{statuses} of\n{self.log()}"
 
     def log(self) -> str:
         """Return what it wrote to standard error so far."""

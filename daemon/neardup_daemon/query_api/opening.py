@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
-from prometheus_client import CollectorRegistry
-
 from neardup_daemon.forked_workers import QUERIED_PARTS
 from neardup_daemon.policy import agreed_archive_ids, policy
 from neardup_daemon.preparing import open_preparation
@@ -25,7 +23,7 @@ from neardup_daemon.query_api.linking import Linking
 from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.query_api.problems import Refused
 from neardup_daemon.query_api.recent import Recent
-from neardup_daemon.query_api.server import serve_api
+from neardup_daemon.query_api.server import ApiServer
 from neardup_daemon.query_api.survey import Surveys
 from neardup_daemon.query_api.threads import Threads
 from neardup_daemon.reloaded_archives import ReloadedArchives
@@ -41,8 +39,8 @@ __all__ = ["serving_queries"]
 async def serving_queries(
     settings: Settings,
     stores: Stores,
+    server: ApiServer,
     metrics: ApiMetrics,
-    registry: CollectorRegistry | None = None,
     *,
     forked: ForkedParent | None,
     has_kafka: bool = True,
@@ -52,8 +50,8 @@ async def serving_queries(
     Args:
         settings: those of the index.
         stores: of the index.
-        metrics: where each answer is counted.
-        registry: see `serve_api`.
+        server: what serves them.
+        metrics: where decisions are counted.
         forked: the worker that reads pages that are asked about; None starts one as a program of its own.
         has_kafka: whether the topics in the settings are those of the index; without, what needs them is
             answered with 501.
@@ -78,7 +76,7 @@ async def serving_queries(
         ]
         try:
             with threads:
-                async with serve_api(settings.api, endpoints, metrics, registry):
+                async with server.serving(endpoints):
                     yield
         finally:
             await deciding.close()

@@ -24,7 +24,7 @@ from neardup_daemon.query_api.web_page import web_routes
 from neardup_daemon.settings.query_api import Api
 from neardup_stream.errors import ConfigError
 
-__all__ = ["serve_api"]
+__all__ = ["ApiServer"]
 
 _logger = logging.getLogger(__name__)
 
@@ -35,6 +35,9 @@ _STRANGERS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.MISDIRECTED_R
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _SHUTDOWN_SECONDS: Final = 5.0
+_LAST_REQUESTS_SECONDS: Final = 0.05
+"""Requests of connections that were accepted last are read for so long."""
+
 _LINE_BYTES: Final = 1 << 17
 """Of a request's first line: it may name two pages of 4,096 characters, each of twelve bytes in a URL."""
 
@@ -42,78 +45,123 @@ _REST_SECONDS: Final = 2.0
 """For what is left of a body after its request was refused."""
 
 
-@asynccontextmanager
-async def serve_api(
-    api: Api, endpoints: Sequence[Endpoint] | None, metrics: ApiMetrics, registry: CollectorRegistry | None
-) -> AsyncIterator[int]:
-    """Serve the endpoints, `/openapi.json` and the web page while the block runs.
+class ApiServer:
+    """A port, and what is served there, which may change while it listens.
 
     Args:
         api: address, security and limits.
-        endpoints: that are served; None while there is no index: every request is answered with 503.
         metrics: where each answer is counted.
         registry: of a process without a port of its own for `/livez`, `/readyz` and `/metrics`, which are
             served here then; the metrics need the token as well.
 
-    Yields:
-        The port it listens on.
-
     Raises:
-        ConfigError: the address or the port cannot be had, or files of the token or of TLS cannot be read.
+        ConfigError: files of the token or of TLS cannot be read.
     """
-    access = Access(api)
-    answering = Answering(api, access, metrics)
-    document = msgspec.json.encode(openapi_document(endpoints or (), needs_token=api.needs_token))
 
-    async def openapi(_request: web.Request) -> web.StreamResponse:
-        return json_answer(document)
+    def __init__(self, api: Api, metrics: ApiMetrics, registry: CollectorRegistry | None) -> None:
+        self._api = api
+        self._registry = registry
+        self._access = Access(api)
+        self._answering = Answering(api, self._access, metrics)
+        self._connections = LimitedConnections(self._protocol, _limits(api), server_tls(api), metrics)
+        self._make_protocol: Callable[[], asyncio.Protocol]
+        self._listening: asyncio.Server | None = None
 
-    @web.middleware
-    async def noting(request: web.Request, handler: _Handler) -> web.StreamResponse:
-        with connections.answering(request.protocol):
-            response = await handler(request)
-            if request.path in _PROBES or response.status in _STRANGERS:
-                response.force_close()
-            return response
+    @asynccontextmanager
+    async def serving(self, endpoints: Sequence[Endpoint] | None) -> AsyncIterator[int]:
+        """Serve the endpoints, `/openapi.json` and the web page while the block runs.
 
-    app = web.Application(middlewares=[noting, problems_of_routing])
-    app.on_response_prepare.append(without_versions)
-    if registry is not None:
-        page = MetricsPage(registry, lambda: connections.unanswered_count)
-        app.router.add_get("/metrics", answering.checked(page.answer))
-        app.router.add_get("/livez", _alive)
-        app.router.add_get("/readyz", _not_ready if endpoints is None else _alive)
-    if endpoints is None:
-        app.router.add_route("*", "/{path:.*}", answering.checked(no_index))
-    else:
-        app.router.add_get("/openapi.json", answering.checked(openapi))
-        for path, answer in web_routes(access):
+        In the block of another call it takes over: new connections are its own. The port is closed at the
+        end of the innermost block; those that are asking are answered first.
+
+        Args:
+            endpoints: that are served; None while there is no index: every request is answered with 503.
+
+        Yields:
+            The port it listens on.
+
+        Raises:
+            ConfigError: the address or the port cannot be had.
+        """
+        runner = web.AppRunner(self._app(endpoints), shutdown_timeout=_SHUTDOWN_SECONDS)
+        await runner.setup()
+        try:
+            self._make_protocol = self._protocols_of(runner)
+            if self._listening is None:
+                self._listening = await self._listen()
+            try:
+                yield self._listening.sockets[0].getsockname()[1]
+            finally:
+                await self._stop_listening()
+        finally:
+            await runner.cleanup()
+            self._connections.close()
+
+    def _protocol(self) -> asyncio.Protocol:
+        return self._make_protocol()
+
+    def _app(self, endpoints: Sequence[Endpoint] | None) -> web.Application:
+        @web.middleware
+        async def noting(request: web.Request, handler: _Handler) -> web.StreamResponse:
+            with self._connections.answering(request.protocol):
+                response = await handler(request)
+                if endpoints is None or request.path in _PROBES or response.status in _STRANGERS:
+                    response.force_close()
+                return response
+
+        checked = self._answering.checked
+        app = web.Application(middlewares=[noting, problems_of_routing])
+        app.on_response_prepare.append(without_versions)
+        if self._registry is not None:
+            page = MetricsPage(self._registry, lambda: self._connections.unanswered_count)
+            app.router.add_get("/metrics", checked(page.answer))
+            app.router.add_get("/livez", _alive)
+            app.router.add_get("/readyz", _not_ready if endpoints is None else _alive)
+        if endpoints is None:
+            app.router.add_route("*", "/{path:.*}", checked(no_index))
+            return app
+        document = msgspec.json.encode(openapi_document(endpoints, needs_token=self._api.needs_token))
+
+        async def openapi(_request: web.Request) -> web.StreamResponse:
+            return json_answer(document)
+
+        app.router.add_get("/openapi.json", checked(openapi))
+        for path, answer in web_routes(self._access):
             app.router.add_get(path, answer)
         for endpoint in endpoints:
-            app.router.add_route(endpoint.method, endpoint.path, answering.handler(endpoint))
-    logger = logging.getLogger(f"{__name__}.http")
-    runner = web.AppRunner(app, shutdown_timeout=_SHUTDOWN_SECONDS)
-    await runner.setup()
-    assert runner.server is not None  # noqa: S101 - it is set up
-    protocols = http_protocols(
-        runner.server,
-        logger,
-        keepalive_timeout=api.idle_timeout_seconds,
-        lingering_time=_REST_SECONDS,
-        max_line_size=_LINE_BYTES,
-    )
-    connections = LimitedConnections(protocols, _limits(api), server_tls(api), metrics)
-    try:
-        server = await _listening(connections, api)
-        port: int = server.sockets[0].getsockname()[1]
-        log_event(_logger, "api_listening", host=api.host, port=port, tls=bool(api.tls_certificate_file))
+            app.router.add_route(endpoint.method, endpoint.path, self._answering.handler(endpoint))
+        return app
+
+    def _protocols_of(self, runner: web.AppRunner) -> Callable[[], asyncio.Protocol]:
+        assert runner.server is not None  # noqa: S101 - it is set up
+        return http_protocols(
+            runner.server,
+            logging.getLogger(f"{__name__}.http"),
+            keepalive_timeout=self._api.idle_timeout_seconds,
+            lingering_time=_REST_SECONDS,
+            max_line_size=_LINE_BYTES,
+        )
+
+    async def _listen(self) -> asyncio.Server:
+        api = self._api
         try:
-            yield port
-        finally:
-            server.close()
-    finally:
-        await runner.cleanup()
-        connections.close()
+            server = await listen(self._connections, api.host.strip("[]"), api.port)
+        except OSError as error:
+            raise ConfigError(
+                f"cannot listen on {api.host}:{api.port}: {error.strerror};"
+                " choose another api.port, or 0 for any"
+            ) from error
+        port = server.sockets[0].getsockname()[1]
+        log_event(_logger, "api_listening", host=api.host, port=port, tls=bool(api.tls_certificate_file))
+        return server
+
+    async def _stop_listening(self) -> None:
+        """Accept no more, and end connections that ask nothing, which would be waited for."""
+        if self._listening is not None:
+            self._listening.close()
+            self._listening = None
+            await asyncio.sleep(_LAST_REQUESTS_SECONDS)
+            self._connections.close_silent()
 
 
 async def _alive(_request: web.Request) -> web.StreamResponse:
@@ -135,12 +183,3 @@ def _limits(api: Api) -> ConnectionLimits:
         idle_timeout_seconds=api.idle_timeout_seconds,
         evicts_asking=False,
     )
-
-
-async def _listening(connections: LimitedConnections, api: Api) -> asyncio.Server:
-    try:
-        return await listen(connections, api.host.strip("[]"), api.port)
-    except OSError as error:
-        raise ConfigError(
-            f"cannot listen on {api.host}:{api.port}: {error.strerror}; choose another api.port, or 0 for any"
-        ) from error

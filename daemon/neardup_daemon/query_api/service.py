@@ -9,7 +9,7 @@ from typing import Final
 from neardup_daemon.logs import log_event
 from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.query_api.opening import serving_queries
-from neardup_daemon.query_api.server import serve_api
+from neardup_daemon.query_api.server import ApiServer
 from neardup_daemon.redaction import redact
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
@@ -59,16 +59,15 @@ async def run_query_service(
     stop = Stop()
     with stop.on_signals():
         log_event(_logger, "starting", version=__version__)
+        server = ApiServer(settings.api, metrics, registry.prometheus)
         async with AsyncExitStack() as stack:
             if waits_for_index:
-                async with serve_api(settings.api, None, metrics, registry.prometheus):
-                    stores = await _await_index(settings, state_dir, stack)
+                await stack.enter_async_context(server.serving(None))
+                stores = await _await_index(settings, state_dir, stack)
             else:
                 stores = await stack.enter_async_context(open_stored_index(settings, state_dir))
             await stack.enter_async_context(
-                serving_queries(
-                    settings, stores, metrics, registry.prometheus, forked=forked, has_kafka=state_dir is None
-                )
+                serving_queries(settings, stores, server, metrics, forked=forked, has_kafka=state_dir is None)
             )
             await stack.enter_async_context(watching_limits(stores.tables, process))
             process.service(settings, stores.namespace.schema_id)

@@ -35,7 +35,7 @@ def test_with_wait_it_is_live_and_not_ready_until_something_is_stored(index: Sto
 
         assert statuses == [503, 503, 200]
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
-        wait_until(lambda: serving.get("/readyz").status == 200, STORED_SECONDS)
+        serving.wait_until_ready(STORED_SECONDS)
         assert serving.get("/v1/pages", url=A).status == 200
         assert serving.stop() == 0
 

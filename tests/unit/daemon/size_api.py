@@ -9,7 +9,7 @@ import msgspec
 from neardup_daemon.query_api.asking import NoParams
 from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
 from neardup_daemon.query_api.metrics import ApiMetrics
-from neardup_daemon.query_api.server import serve_api
+from neardup_daemon.query_api.server import ApiServer
 from neardup_daemon.settings.query_api import Api
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
 
@@ -34,6 +34,6 @@ async def size_api(api: Api) -> AsyncIterator[int]:
     registry = MetricRegistry()
     async with (
         asyncio.timeout(60),
-        serve_api(api, [endpoint], ApiMetrics(registry), registry.prometheus) as port,
+        ApiServer(api, ApiMetrics(registry), registry.prometheus).serving([endpoint]) as port,
     ):
         yield port

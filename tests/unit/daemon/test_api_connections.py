@@ -9,10 +9,11 @@ from http import HTTPStatus
 import msgspec
 import pytest
 from msgspec.structs import replace
+from neardup_daemon.query_api import server as server_module
 from neardup_daemon.query_api.asking import NoParams
 from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
 from neardup_daemon.query_api.metrics import ApiMetrics
-from neardup_daemon.query_api.server import serve_api
+from neardup_daemon.query_api.server import ApiServer
 from neardup_daemon.settings.query_api import Api
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
 
@@ -61,11 +62,11 @@ class Client:
 
 
 class Server:
-    """A query API without an index, with an endpoint that answers only when the test lets it."""
+    """A query API without an index; an endpoint may wait until the test lets it answer."""
 
-    def __init__(self, port: int, registry: MetricRegistry, go: asyncio.Event, begun: asyncio.Event) -> None:
+    def __init__(self, port: int, registry: MetricRegistry) -> None:
         self._port, self._registry = port, registry
-        self.go, self.begun = go, begun
+        self.go, self.begun = asyncio.Event(), asyncio.Event()
         self._clients: list[Client] = []
 
     async def connect(self, tls: ssl.SSLContext | None = None) -> Client:
@@ -96,11 +97,9 @@ API = Api(
 
 @asynccontextmanager
 async def serving(api: Api = API) -> AsyncIterator[Server]:
-    go, begun = asyncio.Event(), asyncio.Event()
-
     async def hold(_call: Call) -> Reply:
-        begun.set()
-        await go.wait()
+        server.begun.set()
+        await server.go.wait()
         return Reply(Held(held=True))
 
     answers: Mapping[HTTPStatus, type[msgspec.Struct]] = {HTTPStatus.OK: Held}
@@ -108,9 +107,9 @@ async def serving(api: Api = API) -> AsyncIterator[Server]:
     registry = MetricRegistry()
     async with (
         asyncio.timeout(60),
-        serve_api(api, [endpoint], ApiMetrics(registry), registry.prometheus) as port,
+        ApiServer(api, ApiMetrics(registry), registry.prometheus).serving([endpoint]) as port,
     ):
-        server = Server(port, registry, go, begun)
+        server = Server(port, registry)
         yield server
         server.leave()
 
@@ -312,3 +311,40 @@ async def test_a_line_with_two_names_of_the_greatest_length_is_read() -> None:
         client = await server.connect()
 
         assert await client.get(f"/openapi.json?{'%F0%9D%84%9E' * 2 * 4096}") == 200
+
+
+async def test_what_takes_over_answers_new_connections_on_the_port_that_stays_open() -> None:
+    registry = MetricRegistry()
+    api = ApiServer(API, ApiMetrics(registry), registry.prometheus)
+    async with asyncio.timeout(60), api.serving(None) as port:
+        server = Server(port, registry)
+        early, silent = await server.connect(), await server.connect()
+        assert await early.get() == 503
+        assert await early.is_ended()
+
+        async with api.serving([]) as same_port:
+            late = await server.connect()
+
+            assert same_port == port
+            assert [await late.get(), await late.get("/readyz"), await silent.get()] == [200, 200, 503]
+
+        with pytest.raises(ConnectionRefusedError):
+            await server.connect()
+        server.leave()
+
+
+async def test_the_last_requests_are_answered_and_connections_without_any_are_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_module, "_SHUTDOWN_SECONDS", LONG)
+    registry = MetricRegistry()
+    api = ApiServer(API, ApiMetrics(registry), registry.prometheus)
+    async with asyncio.timeout(60):
+        async with api.serving([]) as port:
+            server = Server(port, registry)
+            silent, last = await server.connect(), await server.connect()
+            last.send("/openapi.json", {})
+
+        assert await last.receive() == 200
+        assert await silent.is_ended()
+        server.leave()
