@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from neardup_stream.errors import CorruptData
+from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.keys import meta_key
@@ -37,8 +37,24 @@ async def test_a_layout_of_a_release_without_substrings_has_one(client: RedisCli
     assert await read_layouts(client, namespace) == {1: TableSettings(9_000, 4, substrings=1)}
 
 
+async def test_a_layout_without_substrings_is_stored_as_releases_before_them_read_it(
+    client: RedisClient, namespace: str
+) -> None:
+    await add_layout(client, namespace, "abc", 1, TableSettings(9_000, 4, substrings=1))
+
+    stored = await client.execute("HGET", meta_key(namespace), "layout:abc:1")
+    assert json.loads(stored) == {"expected_pages": 9_000, "blocks": 4}
+
+
 async def test_a_layout_of_a_later_release_is_refused(client: RedisClient, namespace: str) -> None:
     await _store(client, namespace, expected_pages=9_000, blocks=4, halves=2)
+
+    with pytest.raises(ConfigError, match=r"of a later release laid the tables out by index\.halves"):
+        await read_layouts(client, namespace)
+
+
+async def test_a_layout_that_is_none_is_corrupt_data(client: RedisClient, namespace: str) -> None:
+    await _store(client, namespace, expected_pages=9_000)
 
     with pytest.raises(CorruptData, match="does not hold a layout"):
         await read_layouts(client, namespace)

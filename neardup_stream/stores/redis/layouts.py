@@ -6,9 +6,9 @@ An index that was never laid out again has none there: what it was made for foll
 
 import json
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from neardup_stream.errors import CorruptData
+from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.keys import meta_key
 
@@ -29,10 +29,14 @@ class TableSettings(NamedTuple):
     substrings: int = 1
 
 
+_DEFAULTS: Final = TableSettings._field_defaults
+
+
 async def read_layouts(client: RedisClient, namespace: str) -> Mapping[int, TableSettings]:
     """Return the settings of each layout of the index under a namespace, by number.
 
     Raises:
+        ConfigError: a later release has laid them out by settings that this one does not have.
         CorruptData: the meta record is not ours.
     """
     meta = meta_key(namespace)
@@ -40,7 +44,7 @@ async def read_layouts(client: RedisClient, namespace: str) -> Mapping[int, Tabl
     prefix = _prefix(fields.get(b"token", b"").decode())
     try:
         return {
-            int(field.decode().removeprefix(prefix)): TableSettings(**json.loads(value))
+            int(field.decode().removeprefix(prefix)): _unpacked(json.loads(value))
             for field, value in sorted(fields.items())
             if field.decode().startswith(prefix)
         }
@@ -48,11 +52,25 @@ async def read_layouts(client: RedisClient, namespace: str) -> Mapping[int, Tabl
         raise CorruptData(f"{meta} in Redis does not hold a layout: {error}") from error
 
 
+def _unpacked(stored: Mapping[str, int]) -> TableSettings:
+    if unknown := sorted(stored.keys() - set(TableSettings._fields)):
+        names = " and ".join(f"index.{name}" for name in unknown)
+        raise ConfigError(
+            f"'rebuild --into' of a later release laid the tables out by {names}, which this release does not"
+            " have: use that release"
+        )
+    return TableSettings(**stored)
+
+
 async def add_layout(
     client: RedisClient, namespace: str, token: str, number: int, tables: TableSettings
 ) -> None:
-    """Store a layout, unless one has its number."""
-    packed = json.dumps(tables._asdict(), sort_keys=True)
+    """Store a layout, unless one has its number.
+
+    A setting that is what releases had before they had the setting is left out: they read the layout then.
+    """
+    fields = {name: each for name, each in tables._asdict().items() if each != _DEFAULTS.get(name)}
+    packed = json.dumps(fields, sort_keys=True)
     await client.execute("HSETNX", meta_key(namespace), f"{_prefix(token)}{number}", packed)
 
 
