@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from neardup_stream.message import Position, Record, RecordMetadata
 from neardup_stream.page import PageId
-from neardup_stream.pipeline.arrival import metadata_of
+from neardup_stream.pipeline.arrival import Rejected, metadata_of
 from neardup_stream.pipeline.preparation import Preparation
 
 __all__ = ["Content", "Input", "InputKind", "read_inputs"]
@@ -37,6 +37,7 @@ class Input(NamedTuple):
         page_ids: the page's id; of a forget, those its key may mean, the likeliest first; else none.
         content: of a page.
         timestamp_ms: the record's own time, epoch milliseconds; its events and dead letter have it too.
+        cause: of a rejected record, the limit it exceeds, or else the reason of its dead letter.
     """
 
     position: Position
@@ -44,6 +45,7 @@ class Input(NamedTuple):
     page_ids: tuple[PageId, ...] = ()
     content: Content | None = None
     timestamp_ms: int = 0
+    cause: str = ""
 
 
 def read_inputs(records: Sequence[Record], preparation: Preparation) -> list[Input]:
@@ -57,7 +59,7 @@ def read_inputs(records: Sequence[Record], preparation: Preparation) -> list[Inp
     """
     prepared = preparation.prepare(records)
     found = {
-        **{each.record.position: _input(metadata_of(each.record), "rejected") for each in prepared.rejected},
+        **{each.record.position: _rejected(each) for each in prepared.rejected},
         **{each.record.position: _input(each.record, "skipped") for each in prepared.skipped},
         **{each.record.position: _input(each.record, "forget", each.page_ids) for each in prepared.forgets},
         **{
@@ -71,6 +73,11 @@ def read_inputs(records: Sequence[Record], preparation: Preparation) -> list[Inp
         },
     }
     return [found[record.position] for record in records]
+
+
+def _rejected(each: Rejected) -> Input:
+    cause = each.error.limit or each.error.reason
+    return _input(metadata_of(each.record), "rejected")._replace(cause=cause)
 
 
 def _input(

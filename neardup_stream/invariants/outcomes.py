@@ -74,7 +74,8 @@ def _surplus(evidence: Evidence, each: Input, events: dict[EventName, PublishedE
     if names and evidence.is_dead(each.position):
         return f"is a dead letter and has events: {shown(names)}"
     if foreign := names - _EVENTS_OF[each.kind]:
-        return f"is a {each.kind} record and has events: {shown(foreign)}"
+        cause = f" ({each.cause})" if each.cause else ""
+        return f"is a {each.kind} record{cause} and has events: {shown(foreign)}"
     if len(places := names & _PLACES) > 1:
         return f"has several outcomes: {shown(places)}"
     for name, event in events.items():
@@ -91,7 +92,7 @@ def _lack(evidence: Evidence, each: Input, events: dict[EventName, PublishedEven
         return None
     if each.kind == "rejected":
         was_kept = _is_since(each, evidence.expectations.dead_letters_since_ms)
-        return "cannot be a page, and has no dead letter" if was_kept else None
+        return f"cannot be a page ({each.cause}), and has no dead letter" if was_kept else None
     if not _is_since(each, evidence.expectations.events_since_ms):
         return None
     if "representative-changed" in events:

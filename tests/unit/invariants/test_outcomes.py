@@ -50,7 +50,7 @@ LOST: dict[str, tuple[Callable[[], History], str]] = {
     ),
     "a dead letter": (
         lambda: sound_history()._replace(dead_letters=[]),
-        "pages-0@11 cannot be a page, and has no dead letter",
+        "pages-0@11 cannot be a page (empty_value), and has no dead letter",
     ),
     "the record of a page": (
         lambda: without_record(sound_history(), 5),
