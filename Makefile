@@ -54,7 +54,7 @@ unit property schedules: .venv/.stamp-dev ## Tests of one tier, without servers
 pythons: ## Unit and property tests under newer Pythons: PYTHONS="python3.12 python3.13", each installed by hand
 	for each in $(PYTHONS); do \
 	  own=.cache/$$(basename $$each) && $$each -m venv $$own \
-	    && $$own/bin/pip install --quiet --constraint constraints.txt --editable ".[embedded,tracing,dashboards,dev]" \
+	    && $$own/bin/pip install --quiet --constraint constraints.txt --editable ".[embedded,tracing,dev]" \
 	    && $$own/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/unit tests/property || exit 1; \
 	done
 
@@ -127,7 +127,7 @@ dashboards: .venv/.stamp-dev ## Write Grafana's dashboards and the PrometheusRul
 constraints: ## Pin the newest versions of all dependencies in constraints.txt
 	rm -rf .cache/constraints
 	$(PYTHON) -m venv .cache/constraints
-	.cache/constraints/bin/pip install --quiet --editable ".[embedded,tracing,parquet,dashboards,dev]"
+	.cache/constraints/bin/pip install --quiet --editable ".[embedded,tracing,parquet,dev]"
 	echo '# Every package of a development environment; `make constraints` writes this file.' > $@.txt
 	.cache/constraints/bin/pip freeze --exclude-editable >> $@.txt
 
@@ -142,7 +142,7 @@ clean: ## Remove all that was installed, fetched, built or cached
 	touch $@
 
 .venv/.stamp-dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[embedded,tracing,parquet,dashboards,dev]"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[embedded,tracing,parquet,dev]"
 	touch $@
 
 $(BIN)/python:

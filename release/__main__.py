@@ -1,8 +1,9 @@
 """Make a release: `python -m release` writes the files of `dist/`, or of another folder, each checked.
 
 The source distribution and the wheel are built; the wheel is installed into a fresh environment and used
-there, and so is that of the subscriber kit. Beside them come the notes, the requirements with hashes for
-this platform and Python, and a bill of materials.
+there, once more with the oldest versions of all that it depends on, and so is that of the subscriber kit.
+Beside them come the notes, the requirements with hashes for this platform and Python, and a bill of
+materials.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import venv
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import Any
 from neardup_stream.version import __version__
 from release.bill import bill_of_materials, components_of, requirements
 from release.kit import PACKAGE, build_kit
+from release.minimums import minimum_versions
 from release.notes import notes_of
 
 NAME = "neardup-stream"
@@ -38,23 +41,33 @@ def build(target: Path) -> Path:
     return wheel
 
 
-def install(wheel: Path, environment: Path) -> dict[str, Any]:
+def install(wheel: Path, environment: Path, constraints: Path) -> dict[str, Any]:
     """Install the wheel into a fresh environment; pip's report of it."""
     venv.create(environment, with_pip=True)
     report = environment / "report.json"
     pip = [str(environment / "bin" / "pip"), "install", "--quiet", "--report", str(report)]
-    _run([*pip, "--constraint", str(ROOT / "constraints.txt"), str(wheel)], environment)
+    _run([*pip, "--constraint", str(constraints), str(wheel)], environment)
     installed: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
     return installed
 
 
 def use(environment: Path) -> None:
-    """Have the installed program say its version and fingerprint a page, which takes all its parts."""
+    """Have the installed program say its version, plan, and fingerprint a page, which takes all its parts."""
     program = str(environment / "bin" / NAME)
     version = _run([program, "--version"], environment)
+    _run([program, "plan", "--pages", "1M"], environment)
     printed = _run([program, "fingerprint"], environment, PAGE)
     if __version__ not in version or json.loads(printed)["tokens"] != PAGE_TOKENS:
         raise RuntimeError(f"the installed program answers {version!r} and {printed!r}")
+
+
+def use_with_oldest(wheel: Path, environment: Path) -> None:
+    """Use the wheel with the oldest version of each library that it asks for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    constraints = environment / "oldest.txt"
+    constraints.write_text(minimum_versions(project["dependencies"]), encoding="utf-8")
+    install(wheel, environment, constraints)
+    use(environment)
 
 
 def check_kit(wheel: Path, environment: Path) -> None:
@@ -83,8 +96,10 @@ def main() -> None:
     notes = notes_of((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), arguments.section)
     wheel = build(target)
     with tempfile.TemporaryDirectory(prefix="neardup-release-") as directory:
-        report = install(wheel, Path(directory))
+        report = install(wheel, Path(directory), ROOT / "constraints.txt")
         use(Path(directory))
+    with tempfile.TemporaryDirectory(prefix="neardup-release-") as directory:
+        use_with_oldest(wheel, Path(directory))
     with tempfile.TemporaryDirectory(prefix="neardup-release-") as directory:
         check_kit(build_kit(target), Path(directory))
     components = components_of(report, NAME)

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from release.bill import Component, bill_of_materials, components_of, requirements
+from release.minimums import minimum_versions
 from release.notes import notes_of
 
 CHANGELOG = """# Changelog
@@ -76,3 +77,14 @@ def test_the_bill_of_materials_names_every_component_by_its_package_url() -> Non
         "pkg:pypi/redis@8.1.0",
     ]
     assert bill["metadata"]["component"]["name"] == "neardup-stream"
+
+
+def test_the_oldest_versions_are_those_of_the_ranges() -> None:
+    ranges = ["aiokafka[lz4,zstd]>=0.14,<0.15", "click>=8.4,<9", "publicsuffixlist>=1.0.2"]
+
+    assert minimum_versions(ranges) == "aiokafka==0.14\nclick==8.4\npublicsuffixlist==1.0.2\n"
+
+
+def test_a_dependency_without_an_oldest_version_is_refused() -> None:
+    with pytest.raises(ValueError, match="'click<9' has no oldest version"):
+        minimum_versions(["click<9"])
