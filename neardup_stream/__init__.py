@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from neardup_stream.fingerprints.simhash import SimhashConfig
     from neardup_stream.fingerprints.sketch import SketchConfig
     from neardup_stream.fold import Fold
-    from neardup_stream.page import Page
+    from neardup_stream.page import Page, PageId
     from neardup_stream.pipeline.classification import VerdictConfig
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "MinSketch",
     "ModSketch",
     "Page",
+    "PageId",
     "PageVerdict",
     "Simhash",
     "SimhashConfig",
@@ -60,6 +61,7 @@ _HOMES = {
     "MinSketch": "fingerprints.min_sketch",
     "ModSketch": "fingerprints.mod_sketch",
     "Page": "page",
+    "PageId": "page",
     "PageVerdict": "detector.page_verdict",
     "Simhash": "fingerprints.incremental",
     "SimhashConfig": "fingerprints.simhash",

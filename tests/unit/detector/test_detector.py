@@ -11,6 +11,7 @@ from neardup_stream import (
     Detector,
     DetectorConfig,
     Page,
+    PageId,
     PageVerdict,
     VerdictConfig,
     hamming_distance,
@@ -18,7 +19,6 @@ from neardup_stream import (
 )
 from neardup_stream.clusters.rules import components
 from neardup_stream.errors import BadPage
-from neardup_stream.page import PageId
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
