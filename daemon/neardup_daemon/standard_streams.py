@@ -1,5 +1,6 @@
 """Standard input, output and error that are closed at the start, or whose reader leaves."""
 
+import codecs
 import errno
 import os
 import sys
@@ -43,6 +44,8 @@ def open_closed_streams() -> None:
 def buffer_standard_output() -> None:
     """Give standard output a buffer, also with PYTHONUNBUFFERED, and let it wait for room.
 
+    What its encoding does not have is written as an escape sequence, as on standard error.
+
     Without a buffer Python loses what the operating system does not take at once, as of a disk that becomes
     full; without waiting a write to a full pipe fails where another program made the pipe non-blocking.
     """
@@ -52,9 +55,14 @@ def buffer_standard_output() -> None:
     sys.stdout = TextIOWrapper(
         BufferedWriter(NamedFile(former.fileno(), "standard output", closefd=False)),
         encoding=former.encoding,
-        errors=former.errors,
+        errors=former.errors if _is_utf8(former) else "backslashreplace",
         line_buffering=former.isatty(),
     )
+
+
+def _is_utf8(stream: TextIO) -> bool:
+    """Return whether a stream encodes every character."""
+    return codecs.lookup(stream.encoding).name == "utf-8"
 
 
 def _devnull(flags: int) -> int:
