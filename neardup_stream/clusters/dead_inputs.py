@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.rows import trim_rows
 from neardup_stream.message import Partition
+from neardup_stream.stores.cluster_cells import unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     DECIDED,
     RANK_BYTES,
@@ -81,7 +82,7 @@ async def _drop(store: ClusterStore, names: Sequence[bytes], now_seconds: int, i
     dead: dict[Partition, int] = {}
     for number, name in enumerate(names):
         floor, ceiling, noted = values[3 * number : 3 * number + 3]
-        rows = _Rows(int(floor or 0), int((ceiling or b"")[RANK_BYTES:] or 0), now_seconds)
+        rows = _Rows(int(floor or 0), unpack_ceiling(ceiling), now_seconds)
         cell = Cell(IDLE, name)
         if rows.floor >= rows.ceiling:
             if noted is not None:

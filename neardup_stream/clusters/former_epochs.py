@@ -7,9 +7,9 @@ no daemon has sent, and no daemon reads their records again, so they are deliver
 from collections.abc import Sequence
 
 from neardup_stream.message import Partition
+from neardup_stream.stores.cluster_cells import unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     DECIDED,
-    RANK_BYTES,
     TRIMMED,
     Cell,
     ClusterStore,
@@ -51,7 +51,7 @@ async def _with_rows(store: ClusterStore, partitions: Sequence[Partition]) -> di
     values, _ = await store.read([Cell(table, name) for name in names for table in (TRIMMED, DECIDED)])
     ends: dict[Partition, int] = {}
     for partition, floor, ceiling in zip(partitions, values[::2], values[1::2], strict=True):
-        end = int((ceiling or b"")[RANK_BYTES:] or 0)
+        end = unpack_ceiling(ceiling)
         if int(floor or 0) < end:
             ends[partition] = end
     return ends

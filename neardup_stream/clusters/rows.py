@@ -19,13 +19,13 @@ from neardup_stream.errors import CorruptData, EpochEnded
 from neardup_stream.gather_all import gather_all
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.aged_parts import AgedPart, pack_part, unpack_parts
+from neardup_stream.stores.cluster_cells import pack_ceiling
 from neardup_stream.stores.cluster_store import (
     AGED,
     BLOCK_BYTES,
     BLOCK_OFFSETS,
     DECIDED,
     PROVISIONAL_RANK,
-    RANK_BYTES,
     ROWS,
     SWEPT,
     TRIMMED,
@@ -273,10 +273,7 @@ def raised_ceilings(snapshot: Snapshot, positions: Sequence[Position]) -> dict[C
     ends = {partition: ceiling for partition, (_, ceiling) in _bounds(snapshot, positions).items()}
     for position in positions:
         ends[position.partition] = max(position.offset + 1, ends[position.partition])
-    no_rank = bytes(RANK_BYTES)
-    return {
-        Cell(DECIDED, partition_name(partition)): no_rank + b"%d" % end for partition, end in ends.items()
-    }
+    return {Cell(DECIDED, partition_name(partition)): pack_ceiling(end) for partition, end in ends.items()}
 
 
 def lowest_offsets(positions: Iterable[Position]) -> dict[Partition, int]:

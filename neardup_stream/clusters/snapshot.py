@@ -13,12 +13,12 @@ from neardup_stream.clusters.cells import (
 )
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle, PageId
+from neardup_stream.stores.cluster_cells import unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     AGED,
     CLUSTERS,
     DECIDED,
     PAGES,
-    RANK_BYTES,
     SWEPT,
     TRIMMED,
     Cell,
@@ -130,7 +130,7 @@ class Snapshot:
                 continue
             self.raw[cell] = value
             if cell.table == DECIDED:
-                self._ceilings[cell.field] = int(value[RANK_BYTES:]) if value else 0
+                self._ceilings[cell.field] = unpack_ceiling(value)
             elif cell.table == PAGES:
                 self.pages[Handle(int.from_bytes(cell.field, "big"))] = PageCell.unpack(value)
             elif cell.table == CLUSTERS:

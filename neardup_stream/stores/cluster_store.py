@@ -78,7 +78,7 @@ SWEPT = Cell(TRIMMED, b"swept")
 """How many of those have stopped to age. They stop in the order in which they began."""
 
 DECIDED = "decided"
-"""Table of the offsets below which all rows lie: field = name of a partition, value = no rank, then decimal.
+"""Table of the offsets below which all rows lie: field = name of a partition; `cluster_cells.pack_ceiling`.
 Every write of rows raises it, so no row at or above these offsets exists."""
 
 RANK_BYTES = 6

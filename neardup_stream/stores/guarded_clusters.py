@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Partition
+from neardup_stream.stores.cluster_cells import unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     DECIDED,
     RANK_BYTES,
@@ -269,9 +270,7 @@ class GuardedClusters:
 
 def _ceilings(cells: Iterable[tuple[Cell, bytes | None]]) -> Mapping[bytes, int]:
     """By partition, the offset below which its rows lie."""
-    return {
-        cell.field: int(value[RANK_BYTES:]) if value else 0 for cell, value in cells if cell.table == DECIDED
-    }
+    return {cell.field: unpack_ceiling(value) for cell, value in cells if cell.table == DECIDED}
 
 
 def _layout_behind(prefix: bytes, found: bytes | None) -> LayoutState | None:

@@ -8,6 +8,7 @@ from itertools import islice
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.aged_parts import unpack_parts
+from neardup_stream.stores.cluster_cells import unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     ABSORBED,
     AGED,
@@ -142,7 +143,7 @@ class MemoryClusters:
             return None
         floor = Cell(TRIMMED, partition_name(partition))
         self._write(floor, b"%d" % max(self._count(floor), offset))
-        ceiling = int((self._value(Cell(DECIDED, floor.field)) or b"")[RANK_BYTES:] or 0)
+        ceiling = unpack_ceiling(self._value(Cell(DECIDED, floor.field)))
         blocks = self._tables.get(rows_table(partition), {})
         end = None if offset >= ceiling else offset // BLOCK_OFFSETS
         below = list(islice((field for field in blocks if end is None or block_number(field) < end), 2))

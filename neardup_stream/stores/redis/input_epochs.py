@@ -10,9 +10,9 @@ from typing import Final, NamedTuple, Self
 
 from neardup_stream.errors import ConfigError, EpochEnded
 from neardup_stream.message import Partition
+from neardup_stream.stores.cluster_cells import unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     DECIDED,
-    RANK_BYTES,
     TRIMMED,
     Cell,
     ClusterStore,
@@ -158,7 +158,4 @@ class InputEpochs:
         """Return the offsets below which all decided records lie."""
         cells = [Cell(DECIDED, partition_name(partition)) for partition in partitions]
         values, _ = await self._clusters.read(cells)
-        return {
-            partition: int(value[RANK_BYTES:]) if value else 0
-            for partition, value in zip(partitions, values, strict=True)
-        }
+        return {partition: unpack_ceiling(value) for partition, value in zip(partitions, values, strict=True)}

@@ -21,6 +21,7 @@ if offset > tonumber(call('HGET', KEYS[1], ARGV[1]) or 0) then
 end
 
 -- A block is removed as a whole: once all its offsets are below, or where no row is at this offset or above.
+-- As cluster_cells.pack_ceiling packs it: behind a rank.
 local ceiling = tonumber(sub(call('HGET', KEYS[4], ARGV[1]) or '', 7)) or 0
 local end_block = offset >= ceiling and math.huge or math.floor(offset / ARGV[4])
 
