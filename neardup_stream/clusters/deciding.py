@@ -41,7 +41,8 @@ from neardup_stream.clusters.rules import Rule
 from neardup_stream.clusters.snapshot import StaleSnapshot, page_cells
 from neardup_stream.clusters.transactions import changes_of, planned, with_heads
 from neardup_stream.message import Position
-from neardup_stream.stores.cluster_store import PAGES, PROVISIONAL_RANK, Cell, ClusterStore, Transaction
+from neardup_stream.stores.cluster_cells import page_cell
+from neardup_stream.stores.cluster_store import PROVISIONAL_RANK, Cell, ClusterStore, Transaction
 
 __all__ = ["ClusterPlanning", "PortionInClusters"]
 
@@ -276,4 +277,4 @@ def _lone_cell(request: PlaceRequest | LoneRequest, number: int) -> tuple[Cell, 
     """Return what is stored of a page that stands alone and always did."""
     handle = request.handle if isinstance(request, LoneRequest) else request.node.handle
     packed = pack_lone_page(PROVISIONAL_RANK + number, 1, request.content)
-    return Cell(PAGES, handle.to_bytes(8, "big")), packed
+    return page_cell(handle), packed

@@ -14,7 +14,8 @@ from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.clusters.snapshot import Description, Needs, Snapshot, StaleSnapshot
 from neardup_stream.message import Position
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, PAGES, RANK_BYTES, Cell, Member
+from neardup_stream.stores.cluster_cells import page_cell
+from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, RANK_BYTES, Cell, Member
 
 __all__ = ["Overlay"]
 
@@ -182,7 +183,7 @@ class Overlay:
     def writes(self) -> dict[Cell, bytes | None]:
         """Return the cells that differ from those that were read, except clusters that have only grown."""
         grown = self.counted()
-        pages = {Cell(PAGES, handle.to_bytes(8, "big")): cell.pack() for handle, cell in self._pages.items()}
+        pages = {page_cell(handle): cell.pack() for handle, cell in self._pages.items()}
         clusters = {
             Cell(CLUSTERS, key.packed): None if cell is None else cell.pack()
             for key, cell in self._clusters.items()

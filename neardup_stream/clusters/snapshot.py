@@ -13,7 +13,7 @@ from neardup_stream.clusters.cells import (
 )
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle, PageId
-from neardup_stream.stores.cluster_cells import unpack_ceiling
+from neardup_stream.stores.cluster_cells import handle_of_cell, page_cell, unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     AGED,
     CLUSTERS,
@@ -132,7 +132,7 @@ class Snapshot:
             if cell.table == DECIDED:
                 self._ceilings[cell.field] = unpack_ceiling(value)
             elif cell.table == PAGES:
-                self.pages[Handle(int.from_bytes(cell.field, "big"))] = PageCell.unpack(value)
+                self.pages[handle_of_cell(cell)] = PageCell.unpack(value)
             elif cell.table == CLUSTERS:
                 unpacked = None if value is None else unpack_cluster(value)
                 self.clusters[ClusterKey.unpack(cell.field)] = unpacked
@@ -187,7 +187,7 @@ class Snapshot:
 
 def page_cells(handles: Iterable[Handle]) -> list[Cell]:
     """Return the addresses of the cells of these pages."""
-    return [Cell(PAGES, handle.to_bytes(8, "big")) for handle in handles]
+    return list(map(page_cell, handles))
 
 
 def cluster_cells(keys: Iterable[ClusterKey]) -> list[Cell]:

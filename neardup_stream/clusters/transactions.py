@@ -9,6 +9,7 @@ from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.reading import Reader
 from neardup_stream.clusters.snapshot import StaleSnapshot
 from neardup_stream.page import Handle
+from neardup_stream.stores.cluster_cells import handle_of_cell
 from neardup_stream.stores.cluster_store import PAGES, Transaction
 
 __all__ = ["changes_of", "planned", "with_heads"]
@@ -72,6 +73,6 @@ def with_heads(
     for cell, value in changes.expected.items():
         if not value or len(value) <= _SENT_WHOLE_BYTES or cell.table != PAGES or cell in changes.writes:
             expected[cell] = value
-        elif (handle := Handle(int.from_bytes(cell.field, "big"))) in looked_at:
+        elif (handle := handle_of_cell(cell)) in looked_at:
             begins[cell] = value[: pages[handle].head_bytes]
     return changes._replace(expected=expected, begins=begins)

@@ -8,7 +8,7 @@ from itertools import islice
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.aged_parts import unpack_parts
-from neardup_stream.stores.cluster_cells import unpack_ceiling
+from neardup_stream.stores.cluster_cells import page_cell, unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     ABSORBED,
     AGED,
@@ -18,7 +18,6 @@ from neardup_stream.stores.cluster_store import (
     CLUSTERS,
     COUNT_BYTES,
     DECIDED,
-    PAGES,
     PROVISIONAL_RANK,
     RANK_BYTES,
     SWEPT,
@@ -180,7 +179,7 @@ class MemoryClusters:
 
     def _remove_free(self, group: Iterable[Aged]) -> None:
         for aged in group:
-            cell = Cell(PAGES, aged.handle.to_bytes(8, "big"))
+            cell = page_cell(aged.handle)
             value = self._value(cell)
             if (
                 value

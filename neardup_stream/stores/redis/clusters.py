@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from neardup_stream.chunks import in_chunks
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
+from neardup_stream.stores.cluster_cells import page_cell
 from neardup_stream.stores.cluster_store import (
     ABSORBED,
     AHEAD_SECONDS,
     BLOCK_BYTES,
     BLOCK_OFFSETS,
     DECIDED,
-    PAGES,
     RANK_BYTES,
     SWEPT,
     Aged,
@@ -213,7 +213,7 @@ class RedisClusters:
 
     async def sweep(self, due: Sequence[Aged]) -> None:
         """See the contract."""
-        cells = [Cell(PAGES, aged.handle.to_bytes(8, "big")) for aged in due]
+        cells = [page_cell(aged.handle) for aged in due]
         keys = [self._keys.trimmed, self._keys.aging, *map(self._keys.of, cells)]
         await self._client.run(
             _SWEEP, [ScriptCall(keys, [b"".join(_aged(aged.rank, aged.handle) for aged in due)])]
