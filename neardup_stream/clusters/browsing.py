@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, PageCell, unpack_cluster
+from neardup_stream.clusters.cells import (
+    AbsorbedCell,
+    ClusterCell,
+    ClusterKey,
+    PageCell,
+    inner_key,
+    unpack_cluster,
+)
 from neardup_stream.clusters.placements import ClusterState
 from neardup_stream.clusters.snapshot import page_cells
 from neardup_stream.stores.cluster_store import CLUSTERS, Cell, ClusterStore, Member, MemberRange
@@ -103,7 +110,7 @@ async def read_members(
         for member in found:
             levels[-1] = (cluster, member)
             if member.founded:
-                inner = [(_inner(member), None)]
+                inner = [(inner_key(member).packed, None)]
                 break
             members.append(member)
         if inner and len(levels) < MOST_LEVELS:
@@ -130,8 +137,4 @@ def _require_path(key: ClusterKey, path: Sequence[Member]) -> None:
     for member in path:
         if member.cluster != inner:
             raise ValueError("the path leads through another cluster")
-        inner = _inner(member)
-
-
-def _inner(member: Member) -> bytes:
-    return ClusterKey(member.handle, member.founded).packed
+        inner = inner_key(member).packed

@@ -18,7 +18,7 @@ from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.errors import CorruptData
 from neardup_stream.match import Match
 from neardup_stream.page import Handle, PageId
-from neardup_stream.stores.cluster_store import COUNT_BYTES, RANK_BYTES
+from neardup_stream.stores.cluster_store import COUNT_BYTES, RANK_BYTES, Member
 
 __all__ = [
     "NO_PAGE",
@@ -27,6 +27,7 @@ __all__ = [
     "ClusterKey",
     "Edge",
     "PageCell",
+    "inner_key",
     "pack_lone_page",
     "root_of",
     "unpack_cluster",
@@ -58,6 +59,11 @@ class ClusterKey(NamedTuple):
     def unpack(cls, packed: bytes) -> "ClusterKey":
         """Read what `packed` gave."""
         return cls(Handle(int.from_bytes(packed[:8], "big")), int.from_bytes(packed[8:], "big"))
+
+
+def inner_key(member: Member) -> ClusterKey:
+    """Return the key of the set that a member is; see `Member.founded`."""
+    return ClusterKey(member.handle, member.founded)
 
 
 class Edge(NamedTuple):

@@ -6,7 +6,7 @@ afterwards, so that few steps lead from a page to its cluster.
 
 import msgspec
 
-from neardup_stream.clusters.cells import ClusterKey
+from neardup_stream.clusters.cells import ClusterKey, inner_key
 from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.reading import Describe, Reader
 from neardup_stream.clusters.snapshot import StaleSnapshot, cluster_cells
@@ -65,7 +65,7 @@ def _move(overlay: Overlay, source: ClusterKey, members: tuple[Member, ...]) -> 
     root = overlay.root(source)
     overlay.know(
         [member.handle for member in members if not member.founded],
-        [ClusterKey(member.handle, member.founded) for member in members if member.founded],
+        [inner_key(member) for member in members if member.founded],
     )
     for member in members:
         overlay.leave(source, member.rank, member.handle, member.founded)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, PageCell, root_of
+from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, PageCell, inner_key, root_of
 from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.clusters.snapshot import Description, Needs, Snapshot, StaleSnapshot
 from neardup_stream.message import Position
@@ -141,7 +141,7 @@ class Overlay:
         Raises:
             StaleSnapshot: members were moved out of it since the set was read.
         """
-        key = _inner_key(member)
+        key = inner_key(member)
         cell = self.absorbed(key)
         if cell is None or cell.rank != member.rank:
             raise StaleSnapshot(f"members of cluster {key.id} were moved")
@@ -254,8 +254,8 @@ class Overlay:
         for member in members:
             if not member.founded:
                 break
-            self._want(_inner_key(member), self._leading_count)
-            self._want_cell(_inner_key(member))
+            self._want(inner_key(member), self._leading_count)
+            self._want_cell(inner_key(member))
         return members
 
     def _want(self, key: ClusterKey, limit: int) -> bool:
@@ -290,11 +290,6 @@ class Overlay:
     def _drop(self, changes: dict[_K, _V], key: _K) -> None:
         before = changes.pop(key)
         self._undo.append(lambda: changes.__setitem__(key, before))
-
-
-def _inner_key(member: Member) -> ClusterKey:
-    """Return the key of the set that a member is."""
-    return ClusterKey(member.handle, member.founded)
 
 
 def _member(key: ClusterKey, handle: Handle, founded: int, rank: int) -> Member:

@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
-from neardup_stream.clusters.cells import ClusterCell, ClusterKey, unpack_cluster
+from neardup_stream.clusters.cells import ClusterCell, ClusterKey, inner_key, unpack_cluster
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import CLUSTERS, Cell, ClusterStore, Member, MemberRange
+from neardup_stream.stores.cluster_store import CLUSTERS, Cell, ClusterStore, MemberRange
 
 __all__ = ["WalkedCluster", "walk_clusters"]
 
@@ -91,12 +91,8 @@ async def _members(store: ClusterStore, keys: Sequence[ClusterKey]) -> list[list
                 following.append((at, wanted._replace(after=found[-1], limit=_LATER_MEMBERS_AT_ONCE)))
             for member in found:
                 if member.founded:
-                    following.append((at, MemberRange(_inner(member), _MEMBERS_AT_ONCE)))
+                    following.append((at, MemberRange(inner_key(member).packed, _MEMBERS_AT_ONCE)))
                 else:
                     ranks[at][member.handle] = member.rank
         ranges = following
     return [sorted(each, key=each.__getitem__) for each in ranks]
-
-
-def _inner(member: Member) -> bytes:
-    return ClusterKey(member.handle, member.founded).packed
