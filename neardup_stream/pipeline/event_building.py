@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from neardup_stream.bits.words import hamming_distance
 from neardup_stream.clusters.placements import ClusterState, Departure, Merge, Placement, lone_cluster_id
+from neardup_stream.clusters.planning import stands_alone
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.event_parts import (
     ChangedCluster,
@@ -39,7 +40,7 @@ from neardup_stream.fingerprints.framed import frame_share
 from neardup_stream.match import Match
 from neardup_stream.message import Message, RecordMetadata
 from neardup_stream.meters import Outcome
-from neardup_stream.page import Handle, Page
+from neardup_stream.page import Handle, Page, PageId
 from neardup_stream.pipeline.archived_event import archived_event
 from neardup_stream.pipeline.arrival import Judged, Registered
 from neardup_stream.pipeline.candidate_comparison import best_first
@@ -66,8 +67,8 @@ RenderEvent = Callable[[Event], Message]
 
 _SHARE_DIGITS = 2
 
-_STANDS_ALONE = Placement((), None, False, (), None, False, False)  # noqa: FBT003 - all that is known is no
-"""The placement of a new page that matches nothing, as far as it decides whether the page has events."""
+_STANDS_ALONE = stands_alone(PageVersion(Handle(0), 1, PageId(""), ""))
+"""The placement of a new page that matches nothing; which page it is decides nothing about its events."""
 
 
 def page_row(judged: Judged, placement: Placement | None, config: EventConfig, render: RenderEvent) -> Row:

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from neardup_stream.clusters.planning import stands_alone
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Position
@@ -36,7 +37,7 @@ from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.frame_views import is_distinct
 from neardup_stream.pipeline.probe import Probe
 from neardup_stream.pipeline.register import Register
-from neardup_stream.pipeline.short_placing import Placing, alone
+from neardup_stream.pipeline.short_placing import Placing
 from neardup_stream.pipeline.short_verify import NewPages, ShortVerify
 from neardup_stream.pipeline.timing import timed
 from neardup_stream.pipeline.verify import Verify
@@ -222,7 +223,7 @@ class ShortPath:
         events: list[OutgoingMessage] = []
         for row in rows:
             page = judged[row]
-            placement = placed.get(row) or alone(place_request(page).node)
+            placement = placed.get(row) or stands_alone(place_request(page).node)
             decided = page_row(page, placement, published.events, published.render)
             outcomes[decided.outcome, decided.reason] += 1
             position = page.registered.arrival.record.position

@@ -6,20 +6,19 @@ No other process changes what is read, so nothing is planned twice, and ranks ar
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from neardup_stream.clusters.cells import ClusterKey
 from neardup_stream.clusters.overlay import Overlay
-from neardup_stream.clusters.placements import ClusterState, Placement
+from neardup_stream.clusters.placements import Placement
 from neardup_stream.clusters.planning import plan
 from neardup_stream.clusters.portions import known_handles
 from neardup_stream.clusters.reading import Describe, Reader
-from neardup_stream.clusters.requests import PageVersion, PlaceRequest
+from neardup_stream.clusters.requests import PlaceRequest
 from neardup_stream.clusters.rules import Rule
 from neardup_stream.clusters.snapshot import page_cells
 from neardup_stream.clusters.transactions import changes_of, planned
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.stores.memory.clusters import MemoryClusters
 
-__all__ = ["Placing", "alone"]
+__all__ = ["Placing"]
 
 
 class Placing(NamedTuple):
@@ -57,9 +56,3 @@ class Placing(NamedTuple):
         if overlay.behind or not is_stored:
             raise InvariantBroken("clusters that one process has for itself were changed by another one")
         return [placement for placement in placements if placement is not None]
-
-
-def alone(node: PageVersion) -> Placement:
-    """Return the place of a new page that matches nothing."""
-    state = ClusterState(ClusterKey(node.handle, node.version).id, 1, 1, node)
-    return Placement((), state, False, (), None, False, False)  # noqa: FBT003 - as in `planning`
