@@ -32,9 +32,9 @@ from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.extract import Extract, ExtractedPage
 from neardup_stream.pipeline.fingerprint import Fingerprint
+from neardup_stream.pipeline.first_record import arrival_record
 from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.probe import ProbingPage, probe
-from neardup_stream.pipeline.register import plan
 from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
 from neardup_stream.pipeline.stages import StoreWork, build_long_path
@@ -207,7 +207,7 @@ class Detector:
         return homes | {handle: Home(state.id, state.representative.id) for handle, state in standing.items()}
 
     async def _look_up(self, arrivals: Sequence[Arrival]) -> list[PageVerdict]:
-        records = [plan(arrival, None, now_seconds=0).record for arrival in arrivals]
+        records = list(map(arrival_record, arrivals))
         compared = [record for record in records if record.is_indexed]
         probing = [ProbingPage(Handle(number), record) for number, record in enumerate(compared)]
         probed = await probe(probing, self._stores.index)

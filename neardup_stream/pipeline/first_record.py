@@ -8,7 +8,7 @@ from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival, Registered
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["first_record", "new_pages"]
+__all__ = ["arrival_record", "first_record", "new_pages"]
 
 
 def first_record(arrival: Arrival, now_seconds: int, floor: int, *, was_dropped: bool) -> PageRecord:
@@ -55,6 +55,11 @@ def first_record(arrival: Arrival, now_seconds: int, floor: int, *, was_dropped:
         whole_count=arrival.whole_count,
         whole_bands=arrival.whole_bands if arrival.is_whole_indexed else b"",
     )
+
+
+def arrival_record(arrival: Arrival) -> PageRecord:
+    """Return the record that an empty index would store for a page, but for the time."""
+    return first_record(arrival, now_seconds=0, floor=0, was_dropped=False)
 
 
 def new_pages(

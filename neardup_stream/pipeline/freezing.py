@@ -11,12 +11,10 @@ from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.indexed import scope_hash
 from neardup_stream.pipeline.kept_text import NOTHING_KEPT
-from neardup_stream.pipeline.register import plan
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = [
     "TimedRecord",
-    "arrival_record",
     "freeze_arrivals",
     "freeze_pages",
     "keyed_arrival",
@@ -37,11 +35,6 @@ class TimedRecord(NamedTuple):
 
     record: PageRecord
     fetched_ms: int
-
-
-def arrival_record(arrival: Arrival) -> PageRecord:
-    """Return the record that an empty index would store for a page."""
-    return plan(arrival, None, now_seconds=0).record
 
 
 def keyed_arrival(arrival: Arrival) -> KeyedPage | None:

@@ -21,11 +21,11 @@ from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.batch_views import Viewed
 from neardup_stream.pipeline.consultation import AskingPage, OpenArchive
+from neardup_stream.pipeline.first_record import arrival_record
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.kept_text import NOTHING_KEPT, PREFIXES
 from neardup_stream.pipeline.page_places import find_places
 from neardup_stream.pipeline.preparation import Prepares, ReadsLandmarks
-from neardup_stream.pipeline.register import plan
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.page_record import PageRecord
@@ -211,7 +211,7 @@ def prepared_page(record: Record, preparation: Prepares) -> AskedPage | Skipped:
     (arrival,) = prepared.arrivals
     return AskedPage(
         handle=handle_of(arrival.page.id, bytes(KEY_BYTES)),
-        record=_record(arrival),
+        record=arrival_record(arrival),
         stored=None,
         arrival=arrival,
     )
@@ -251,12 +251,7 @@ async def place_given(
     viewer = build_viewer(settings, landmarks or build_preparation(settings, NoMeters()))
     viewed = await in_thread(partial(viewer.view, [page.arrival], 1, tables, sketch))
     (arrival,) = viewed.arrivals
-    return placed._replace(record=_record(arrival), arrival=arrival)
-
-
-def _record(arrival: Arrival) -> PageRecord:
-    """Return the page record that an empty index would store for the page."""
-    return plan(arrival, None, now_seconds=0).record
+    return placed._replace(record=arrival_record(arrival), arrival=arrival)
 
 
 def _read(source: str, max_page_bytes: int) -> bytes:

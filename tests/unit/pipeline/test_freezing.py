@@ -7,9 +7,9 @@ import pytest
 from neardup_stream.archive.keys import KeyedPage, page_keys
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.pipeline.arrival import Arrival
+from neardup_stream.pipeline.first_record import arrival_record
 from neardup_stream.pipeline.freezing import (
     TimedRecord,
-    arrival_record,
     freeze_arrivals,
     freeze_pages,
     keyed_arrival,
