@@ -1,4 +1,7 @@
-"""Pack and unpack the parts of a block of decision records: what one commit has appended."""
+"""Pack and unpack the parts of a block of decision records: what one commit has appended.
+
+Of the pages in a part, and of those that age without one, a list of aging pages has entries, see `pack_aged`.
+"""
 
 import struct
 from collections.abc import Iterator, Sequence
@@ -6,13 +9,11 @@ from typing import NamedTuple
 
 from neardup_stream.errors import CorruptData
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import RANK_BYTES
+from neardup_stream.stores.cluster_store import RANK_BYTES, Aged
 
-__all__ = ["AgedPart", "pack_part", "unpack_parts"]
+__all__ = ["AgedPart", "pack_aged", "pack_part", "unpack_aged", "unpack_parts"]
 
 _PART_HEAD = struct.Struct(">6sHI")
-
-
 _AGED_PAGE = struct.Struct(">HQI")
 
 
@@ -58,6 +59,22 @@ def unpack_parts(block: bytes) -> Iterator[AgedPart]:
         at = rows_at + size
         if at > len(block):
             raise CorruptData(f"a block of rows of {len(block)} bytes ends within a part")
-        packed = _AGED_PAGE.iter_unpack(block[pages_at:rows_at])
-        pages = [(step, Handle(handle), content) for step, handle, content in packed]
+        pages = list(_pages(block[pages_at:rows_at]))
         yield AgedPart(int.from_bytes(rank, "big"), pages, block[rows_at:at])
+
+
+def pack_aged(aged: Aged) -> bytes:
+    """Return the entry of a page cell that begins to age alone."""
+    return aged.rank.to_bytes(RANK_BYTES, "big") + _AGED_PAGE.pack(0, aged.handle, aged.content)
+
+
+def unpack_aged(entry: bytes) -> Iterator[Aged]:
+    """Yield the page cells that began to age together: of a part, its rank and pages make one entry."""
+    rank = int.from_bytes(entry[:RANK_BYTES], "big")
+    for step, handle, content in _pages(entry[RANK_BYTES:]):
+        yield Aged(rank + step, handle, content)
+
+
+def _pages(packed: bytes) -> Iterator[tuple[int, Handle, int]]:
+    for step, handle, content in _AGED_PAGE.iter_unpack(packed):
+        yield step, Handle(handle), content

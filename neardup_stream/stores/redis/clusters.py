@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from neardup_stream.chunks import in_chunks
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
+from neardup_stream.stores.aged_parts import pack_aged, unpack_aged
 from neardup_stream.stores.cluster_cells import page_cell
 from neardup_stream.stores.cluster_store import (
     ABSORBED,
@@ -47,7 +48,6 @@ _TAKE_TURN = Script.load("take_turn")
 
 _KEY_AND_LENGTH = struct.Struct(">IH").pack
 _LENGTH = struct.Struct(">I").pack
-_AGED_PAGE = struct.Struct(">HQI")
 
 _Item = tuple[str, bytes, bytes, *tuple[bytes, ...]]
 """Key, field and value, in a swap two of them: what every list of a script is made of."""
@@ -173,10 +173,7 @@ class RedisClusters:
     async def age(self, cells: Sequence[Aged]) -> None:
         """See the contract."""
         keys = [self._keys.trimmed, self._keys.aging]
-        calls = [
-            ScriptCall(keys, [_alone(each.rank, each.handle, each.content) for each in some])
-            for some in in_chunks(cells, CELLS_PER_CALL)
-        ]
+        calls = [ScriptCall(keys, list(map(pack_aged, some))) for some in in_chunks(cells, CELLS_PER_CALL)]
         await self._client.run(_AGE, calls)
 
     async def trim(
@@ -209,7 +206,7 @@ class RedisClusters:
         """See the contract."""
         call = ScriptCall([self._keys.aging], [str(tombstone_ttl_seconds), limit])
         (due,) = await self._client.run(_DUE, [call])
-        return [aged for group in due for aged in _aging(group)]
+        return [aged for group in due for aged in unpack_aged(group)]
 
     async def sweep(self, due: Sequence[Aged]) -> None:
         """See the contract."""
@@ -301,18 +298,6 @@ def _bounded(ranges: Sequence[MemberRange]) -> Iterator[list[MemberRange]]:
 
 def _aged(rank: int, handle: Handle) -> bytes:
     return rank.to_bytes(RANK_BYTES, "big") + handle.to_bytes(8, "big")
-
-
-def _alone(rank: int, handle: Handle, content: int) -> bytes:
-    """Return a page cell that begins to age alone, as the list has it: see `_aging`."""
-    return rank.to_bytes(RANK_BYTES, "big") + _AGED_PAGE.pack(0, handle, content)
-
-
-def _aging(group: bytes) -> Iterator[Aged]:
-    """Yield the page cells that began to age together: a rank, of each the steps from there, and the rest."""
-    rank = int.from_bytes(group[:RANK_BYTES], "big")
-    for step, handle, content in _AGED_PAGE.iter_unpack(group[RANK_BYTES:]):
-        yield Aged(rank + step, Handle(handle), content)
 
 
 def _packed(member: Member) -> bytes:
