@@ -23,6 +23,7 @@ __all__ = [
     "TraceHeaders",
     "epoch_of",
     "input_id",
+    "is_topic",
     "topic_of",
 ]
 
@@ -44,6 +45,15 @@ def input_id(topic: str, epoch: int) -> str:
     return f"{topic}@{epoch}" if epoch else topic
 
 
+def is_topic(input_id: str) -> bool:
+    """Return whether an input is a topic; ids of files and pipes have a colon, names of topics have none.
+
+    >>> is_topic("pages@2"), is_topic("file:0123")
+    (True, False)
+    """
+    return ":" not in input_id
+
+
 def topic_of(input_id: str) -> str:
     """Return the topic of an input id; other input ids unchanged.
 
@@ -60,7 +70,7 @@ def epoch_of(input_id: str) -> int | None:
     >>> epoch_of("pages"), epoch_of("pages@2"), epoch_of("file:0123@4")
     (0, 2, None)
     """
-    if ":" in input_id:
+    if not is_topic(input_id):
         return None
     later = _OF_LATER_EPOCH.fullmatch(input_id)
     return int(later[2]) if later else 0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.hashing.handles import handle_of, next_handle
-from neardup_stream.message import Message, Position
+from neardup_stream.message import Message, Position, is_topic
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival, Forget, Registered, Verdict
@@ -333,6 +333,6 @@ def _is_same_content(new: PageRecord, stored: PageRecord) -> bool:
 
 
 def _is_of_another_input(page: Registered) -> bool:
-    """Return whether another input of the same kind made the version (files have a colon in their names)."""
+    """Return whether another input of the same kind, topic or file, made the version."""
     own, maker = page.arrival.record.position.partition.input_id, page.record.maker.partition.input_id
-    return own != maker and (":" in own) == (":" in maker)
+    return own != maker and is_topic(own) == is_topic(maker)

@@ -23,7 +23,7 @@ from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.errors import ConfigError
 from neardup_stream.hashing.handles import next_handle
 from neardup_stream.indexes.protocol import Index
-from neardup_stream.message import Position
+from neardup_stream.message import Position, is_topic
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.stores.page_record import PageRecord
@@ -273,13 +273,10 @@ class Sweeper:
         return [
             each
             for each in stored
-            if each.record.rank or each.record.maker in finished or _is_of_a_file(each.record.maker)
+            if each.record.rank
+            or each.record.maker in finished
+            or not is_topic(each.record.maker.partition.input_id)
         ]
-
-
-def _is_of_a_file(position: Position) -> bool:
-    """Return whether the input is a file or a pipe (topics have no colon in their names)."""
-    return ":" in position.partition.input_id
 
 
 def _shares(stored: Sequence[_Stored]) -> Iterator[Sequence[_Stored]]:
