@@ -24,7 +24,7 @@ from neardup_stream.events import (
 )
 from neardup_stream.invariants.hashed import Numbers, hash64
 from neardup_stream.message import Message
-from neardup_stream.wire.events import CloudEvent, from_message
+from neardup_stream.wire.events import CloudEvent, from_message, input_of_source
 
 __all__ = ["PublishedEvent", "PublishedEvents"]
 
@@ -179,7 +179,7 @@ class PublishedEvents:
         message = self._events[number]
         event: CloudEvent[msgspec.Raw] = from_message(message)
         name, decoder = EVENT_NAMES[event.type], EVENT_DECODERS[event.type]
-        input_id = event.source.rpartition("/")[2]
+        input_id = input_of_source(event.source)
         return PublishedEvent(number, event.id, name, input_id, decoder.decode(event.data), message)
 
 

@@ -32,7 +32,7 @@ from neardup_stream.pipeline.candidate_comparison import compare
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.event_building import event_cluster, event_match
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.wire.events import event_id
+from neardup_stream.wire.events import event_id, event_source
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["LOST_INPUT", "Corrections"]
@@ -126,7 +126,7 @@ class Corrections:
         return Event(
             id=event_id(name, at, self.index),
             name=name,
-            source=f"/neardup/{self.namespace}/{at.partition.input_id}",
+            source=event_source(self.namespace, at.partition.input_id),
             subject=event_subject(data),
             time_ms=self.time_ms,
             data=data,

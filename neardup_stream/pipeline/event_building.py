@@ -49,7 +49,7 @@ from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.pipeline.listed_matches import listed_matches
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.wire.events import event_id, merge_event_id
+from neardup_stream.wire.events import event_id, event_source, merge_event_id
 from neardup_stream.wire.times import rfc3339
 
 __all__ = [
@@ -142,7 +142,7 @@ class _Envelope:
 
     def __init__(self, record: RecordMetadata, config: EventConfig, render: RenderEvent) -> None:
         self._record = record
-        self._source = f"/neardup/{config.namespace}/{record.position.partition.input_id}"
+        self._source = event_source(config.namespace, record.position.partition.input_id)
         self._index = config.index
         self._render = render
 

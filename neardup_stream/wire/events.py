@@ -29,8 +29,10 @@ __all__ = [
     "CloudEvent",
     "event_id",
     "event_name",
+    "event_source",
     "former_merge_event_id",
     "from_message",
+    "input_of_source",
     "merge_event_id",
     "to_message",
     "to_structured",
@@ -81,6 +83,16 @@ class CloudEvent(msgspec.Struct, Generic[Data], frozen=True, kw_only=True):
 _EVENTS = msgspec.json.Decoder(CloudEvent[msgspec.Raw])
 _NAMES: Final[Mapping[bytes, EventName]] = {event_type(name).encode(): name for name in get_args(EventName)}
 _DATA = msgspec.json.Decoder(msgspec.Raw)
+
+
+def event_source(namespace: str, input_id: str = "") -> str:
+    """Return the source of the events that records of an input cause; without one, how all of them begin."""
+    return f"/neardup/{namespace}/{input_id}"
+
+
+def input_of_source(source: str) -> str:
+    """Return the input id in the source of an event."""
+    return source.rpartition("/")[2]
 
 
 def event_id(name: EventName, position: Position, index: str = "", n: int = 0) -> str:

@@ -18,7 +18,7 @@ from neardup_stream.events import (
 )
 from neardup_stream.fold import Fold
 from neardup_stream.message import Message, Record
-from neardup_stream.wire.events import from_message
+from neardup_stream.wire.events import event_source, from_message
 
 __all__ = ["PublishedPages"]
 
@@ -39,7 +39,7 @@ class PublishedPages:
         self.fold = Fold()
         self.highest_version = 0
         self.unreadable_count = 0
-        self._prefix = f"/neardup/{namespace}/"
+        self._prefix = event_source(namespace)
         self._urls: dict[str, str] = {}
 
     def feed(self, records: Iterable[Record]) -> None:

@@ -23,6 +23,7 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.streams.files.digests import FILE
 from neardup_stream.streams.files.source import FileSource
 from neardup_stream.wire.dead_letters import DeadLetterHeader, DeadLetterLine
+from neardup_stream.wire.events import input_of_source
 
 __all__ = ["FilesOfRuns", "read_files"]
 
@@ -109,7 +110,7 @@ def _events(paths: Sequence[Path], input_ids: set[str]) -> Iterator[Message]:
     heading = msgspec.json.Decoder(_Heading)
     for path, number, line in _lines(paths):
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            input_id = heading.decode(line).source.rpartition("/")[2]
+            input_id = input_of_source(heading.decode(line).source)
             if input_id.startswith(FILE) and input_id not in input_ids:
                 raise ConfigError(
                     f"{path}:{number}: this event is of a file that is not among --pages: name every file"

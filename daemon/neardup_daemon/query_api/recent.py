@@ -15,7 +15,7 @@ from neardup_stream.event_parts import EventCluster
 from neardup_stream.events import ClusterMerge, event_type
 from neardup_stream.message import Message, Record
 from neardup_stream.wire.dead_letters import ERROR_PREFIX
-from neardup_stream.wire.events import event_name, from_message
+from neardup_stream.wire.events import event_name, event_source, from_message
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["DeadLetterFacts", "DeadLettersAnswer", "MergeFacts", "MergesAnswer", "ReasonCount", "Recent"]
@@ -120,7 +120,7 @@ class Recent:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._source = f"/neardup/{settings.redis.namespace}/"
+        self._source = event_source(settings.redis.namespace)
         kafka = settings.kafka
         self._merges = LatestRecords(settings, kafka.events_topic, self._merge)
         self._letters = LatestRecords(settings, kafka.dead_letters_topic, _letter)

@@ -14,8 +14,10 @@ from neardup_stream.message import Headers, Message, Partition, Position
 from neardup_stream.wire.events import (
     event_id,
     event_name,
+    event_source,
     former_merge_event_id,
     from_message,
+    input_of_source,
     merge_event_id,
     to_message,
     to_structured,
@@ -225,3 +227,12 @@ def test_a_line_and_a_strangers_message_name_no_event() -> None:
 
     assert event_name(Message(key=None, value=to_structured(event()))) is None
     assert event_name(strange) is None
+
+
+@pytest.mark.parametrize("input_id", ["pages", "pages@2", "file:0123@4"])
+def test_the_source_of_an_event_names_its_namespace_and_its_input(input_id: str) -> None:
+    source = event_source("nd", input_id)
+
+    assert source.startswith(event_source("nd"))
+    assert not source.startswith(event_source("n"))
+    assert input_of_source(source) == input_id
