@@ -5,14 +5,18 @@ fingerprint and the bands, so that pages of two scopes meet there by chance only
 """
 
 import struct
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
 
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.page import Fingerprint64, Handle
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["banded_page", "indexed_pages", "scope_hash"]
+__all__ = ["banded_columns", "banded_page", "indexed_pages", "scope_hash"]
 
 _BAND_BYTES = 4
 _LOW_32_BITS = (1 << 32) - 1
@@ -38,6 +42,23 @@ def banded_page(handle: Handle, record: PageRecord, packed_bands: bytes) -> Inde
     low = mask & _LOW_32_BITS
     fingerprint = Fingerprint64(record.fingerprint ^ mask)
     return IndexedPage(handle, record.version, fingerprint, tuple(band ^ low for band in bands))
+
+
+def banded_columns(
+    fingerprints: NDArray[np.uint64], bands: NDArray[np.integer], scopes: Sequence[str]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return fingerprints and band words of pages as `banded_page` makes them, one row a page.
+
+    Args:
+        fingerprints: of the pages.
+        bands: their band words, 32 bits each.
+        scopes: of the pages.
+    """
+    words = bands.astype(np.uint64)
+    if not any(scopes):
+        return fingerprints, words
+    masks = np.array(list(map(scope_hash, scopes)), np.uint64)
+    return fingerprints ^ masks, words ^ (masks & np.uint64(_LOW_32_BITS))[:, None]
 
 
 @lru_cache(maxsize=16)

@@ -20,7 +20,7 @@ from neardup_stream.pipeline.arrival import Judged, Registered
 from neardup_stream.pipeline.arrival_columns import ArrivalColumns
 from neardup_stream.pipeline.candidate_comparison import best_first, fullest_first
 from neardup_stream.pipeline.classification import VerdictConfig, classify
-from neardup_stream.pipeline.indexed import scope_hash
+from neardup_stream.pipeline.indexed import banded_columns
 from neardup_stream.pipeline.pair_figures import ContentFigures, PairFigures
 from neardup_stream.pipeline.timing import timed
 from neardup_stream.pipeline.verify import detect
@@ -28,7 +28,8 @@ from neardup_stream.stores.arrays.records import ArrayRecords
 
 __all__ = ["NewPages", "ShortVerify"]
 
-_LOW_32_BITS = np.uint64((1 << 32) - 1)
+_CONTENT_MASK = np.uint64((1 << 32) - 1)
+"""See `PageRecord.content`."""
 
 
 class NewPages(NamedTuple):
@@ -193,7 +194,7 @@ class ShortVerify:
             stored.handles[pairs.other].tolist(),
             fingerprints.tolist(),
             np.bitwise_count(stored.fingerprints[pairs.own] ^ fingerprints).tolist(),
-            (text_fingerprints & _LOW_32_BITS).tolist(),
+            (text_fingerprints & _CONTENT_MASK).tolist(),
             stored.ranks[pairs.other].tolist(),
             pairs.distances.tolist(),
             is_exact.tolist(),
@@ -256,8 +257,6 @@ class ShortVerify:
 def _indexed(pages: NewPages, live: NDArray[np.intp]) -> PageColumns:
     """Return some of the pages as the index stores them, see `indexed_pages`."""
     columns = pages.columns
-    fingerprints, bands = columns.fingerprints[live], columns.bands[live].astype(np.uint64)
-    if any(columns.scopes):
-        masks = np.array([scope_hash(columns.scopes[row]) for row in live.tolist()], np.uint64)
-        fingerprints, bands = fingerprints ^ masks, bands ^ (masks & _LOW_32_BITS)[:, None]
+    scopes = [columns.scopes[row] for row in live.tolist()]
+    fingerprints, bands = banded_columns(columns.fingerprints[live], columns.bands[live], scopes)
     return PageColumns(pages.handles[live], np.ones(live.size, np.uint8), fingerprints, bands)
