@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.text.alphabet import IGNORED, SOLO, UNSETTLED, canonical_alphabet, raw_alphabet
+from neardup_stream.text.alphabet import (
+    IGNORED,
+    SOLO,
+    UNSETTLED,
+    begins_token,
+    canonical_alphabet,
+    entries_of,
+    raw_alphabet,
+)
 from neardup_stream.text.canonical import canonicalize
 from neardup_stream.text.code_points import code_points
 
@@ -86,16 +94,12 @@ def count_prefixes(text: str) -> NDArray[Any]:
     Cost: 60 µs for 3.5 KB, plus the canonicalization of characters that depend on their neighbors.
     """
     letters = _letters(text)
-    is_solo = letters >= SOLO
-    is_running = (letters > 0) & ~is_solo
-    follows = np.zeros(letters.size, np.bool_)
-    follows[1:] = is_running[:-1]
-    starts = np.flatnonzero(is_solo | (is_running & ~follows))
-    second = np.zeros(letters.size + 1, np.uint32)
-    second[:-1][is_running & follows] = letters[is_running & follows]
+    begins = begins_token(letters)
+    starts = np.flatnonzero(begins)
+    continued = np.zeros(letters.size + 1, np.uint32)
+    continued[:-1] = np.where(begins, 0, letters)
     first = (letters[starts] & (SOLO - 1)).astype(np.uint32)
-    after = np.where(is_solo[starts], np.uint32(0), second[starts + 1])
-    prefixes, counts = np.unique((first << _PREFIX_SHIFT) ^ after, return_counts=True)
+    prefixes, counts = np.unique((first << _PREFIX_SHIFT) ^ continued[starts + 1], return_counts=True)
     counted = np.empty(prefixes.size, PREFIX_COUNT)
     counted["prefix"], counted["count"] = prefixes, counts
     return counted
@@ -151,7 +155,7 @@ def fuzzy_codes(pages: Sequence[NDArray[Any]], reference: FuzzyReference) -> NDA
 def _letters(text: str) -> NDArray[np.int32]:
     """Return the entries of the canonical text's characters in an alphabet."""
     for alphabet in (raw_alphabet(), canonical_alphabet()):
-        letters: NDArray[np.int32] = alphabet[np.minimum(code_points(text), alphabet.size - 1)]
+        letters = entries_of(code_points(text), alphabet)
         if not (letters >= UNSETTLED).any():
             break
         text = canonicalize(text)

@@ -33,7 +33,9 @@ __all__ = [
     "IGNORED",
     "SOLO",
     "UNSETTLED",
+    "begins_token",
     "canonical_alphabet",
+    "entries_of",
     "is_letter",
     "is_solo",
     "may_join",
@@ -162,6 +164,23 @@ def _settled_entry(character: str, becomes: str, letters: NDArray[np.int32]) -> 
     if entries == {0} or len(becomes) == 1:
         return entries.pop()
     return UNSETTLED
+
+
+def entries_of(points: NDArray[np.uint32], alphabet: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the entries of code points in an alphabet."""
+    entries: NDArray[np.int32] = alphabet[np.minimum(points, alphabet.size - 1)]
+    return entries
+
+
+def begins_token(entries: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return whether each character begins a token, by their entries, none of them IGNORED or UNSETTLED.
+
+    Other letters continue the token of the one before them.
+    """
+    is_running = (entries > 0) & (entries < SOLO)
+    begins = entries > 0
+    begins[1:] &= ~(is_running[1:] & is_running[:-1])
+    return begins
 
 
 def may_join(character: str) -> bool:
