@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.errors import InvariantBroken
-from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines
+from neardup_stream.fingerprints.simhash import fingerprint_lines
 from neardup_stream.text.alphabet import (
     IGNORED,
     UNSETTLED,
@@ -27,8 +27,6 @@ from neardup_stream.text.canonical import fold_characters, is_left_out
 from neardup_stream.text.code_points import code_points
 
 __all__ = ["LocatedTokens", "locate_tokens"]
-
-_ANY = SimhashConfig()
 
 
 class LocatedTokens(NamedTuple):
@@ -63,7 +61,7 @@ def locate_tokens(text: str) -> LocatedTokens:
     runs_on = np.append((is_letter & ~begins)[1:], [False])
     starts = letters.starts[begins]
     ends = letters.ends[is_letter & ~runs_on]
-    _, (lines,) = fingerprint_lines([text], _ANY)
+    _, (lines,) = fingerprint_lines([text])
     if not lines.tokens.size == starts.size == ends.size:
         raise InvariantBroken(f"{lines.tokens.size} tokens were hashed, but {starts.size} were located")
     return LocatedTokens(lines.tokens, starts, ends)

@@ -87,6 +87,9 @@ class SimhashConfig:
         whole_number_in("min_tokens", self.min_tokens, 1)
 
 
+_DEFAULTS = SimhashConfig()
+
+
 class PageLines(NamedTuple):
     """The tokens of one page and the lines that contain them; lines without tokens are omitted.
 
@@ -182,9 +185,9 @@ def fingerprint_texts(
 
 
 def fingerprint_lines(
-    texts: Iterable[str], config: SimhashConfig, sketch: SketchConfig | None = None
+    texts: Iterable[str], config: SimhashConfig = _DEFAULTS, sketch: SketchConfig | None = None
 ) -> tuple[Fingerprints, list[PageLines]]:
-    """Return the same, with the tokens and lines of each page. Cost: 3 µs more a page."""
+    """Return also the tokens and lines of each page, which no setting changes. Cost: 3 µs more a page."""
     return _fingerprint(texts, config, sketch, with_lines=True)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from neardup_stream.archive.search_tiles import Bitmap
 from neardup_stream.errors import ConfigError
-from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines
+from neardup_stream.fingerprints.simhash import fingerprint_lines
 from neardup_stream.indexes.queries import (
     MAX_QUERY_TERMS,
     And,
@@ -29,9 +29,6 @@ from neardup_stream.indexes.queries import (
 from neardup_stream.text.arguments import require_text
 
 __all__ = ["BoundQuery", "Bounds", "bind_query", "bounds", "evaluate", "holds", "required_terms"]
-
-_TOKENS = SimhashConfig()
-"""Any configuration gives the same tokens."""
 
 
 class BoundQuery(NamedTuple):
@@ -79,7 +76,7 @@ def bind_query(query: Query | str) -> BoundQuery:
     words = list(leaves(parsed))
     terms: dict[Words, tuple[int, ...]] = {}
     count = 0
-    _, lines = fingerprint_lines([each.text for each in words], _TOKENS)
+    _, lines = fingerprint_lines([each.text for each in words])
     for each, line in zip(words, lines, strict=True):
         count += line.tokens.size
         if not line.tokens.size:

@@ -5,15 +5,13 @@ from typing import Final, NamedTuple
 
 from neardup_stream.archive.texts import KeptTexts
 from neardup_stream.chunks import in_chunks
-from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines
+from neardup_stream.fingerprints.simhash import fingerprint_lines
 from neardup_stream.indexes.query_logic import BoundQuery, holds
 from neardup_stream.indexes.sliced import SearchAnswer
 
 __all__ = ["SettledText", "settle_by_kept_texts", "settle_texts"]
 
 _AT_ONCE: Final = 64
-_CONFIG: Final = SimhashConfig()
-"""Any configuration gives the same tokens and text fingerprints."""
 
 
 class SettledText(NamedTuple):
@@ -33,7 +31,7 @@ class SettledText(NamedTuple):
 def settle_texts(query: BoundQuery, texts: Iterable[tuple[int, str]]) -> Iterator[SettledText]:
     """Yield for each text, given with its row, whether it fulfils a query. Cost: 50 µs a text of 3.5 KB."""
     for group in in_chunks(texts, _AT_ONCE):
-        fingerprints, lines = fingerprint_lines([text for _, text in group], _CONFIG)
+        fingerprints, lines = fingerprint_lines([text for _, text in group])
         for (row, _), line, text_fingerprint in zip(
             group, lines, fingerprints.text_fingerprints.tolist(), strict=True
         ):

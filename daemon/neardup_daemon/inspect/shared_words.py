@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.fingerprints.located import LocatedTokens, locate_tokens
-from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines
+from neardup_stream.fingerprints.simhash import fingerprint_lines
 from neardup_stream.hashing.windows import cyclic_shift, window_hashes
 
 __all__ = ["ShownLine", "ShownPart", "ShownText", "shown_texts"]
@@ -95,7 +95,7 @@ def _spans(tokens: LocatedTokens, is_shared: NDArray[np.bool_], width: int) -> l
 
 def _lines(text: str, spans: list[tuple[int, int]], frame: AbstractSet[int]) -> Iterator[ShownLine]:
     lines = text.split("\n")
-    hashed = fingerprint_lines(lines, SimhashConfig())[1]
+    hashed = fingerprint_lines(lines)[1]
     place = number = 0
     for line, tokens in zip(lines, hashed, strict=True):
         end = place + len(line)
