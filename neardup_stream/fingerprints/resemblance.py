@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.bits.words import Words
+from neardup_stream.ordered import are_first
 
 __all__ = ["Overlap", "Union", "exact_overlap", "ratio", "standard_error", "union"]
 
@@ -73,11 +74,9 @@ def union(first: Words, second: Words) -> Union:
     Cost: O(n): a stable sort merges two sorted runs in a single pass.
     """
     merged = np.sort(np.concatenate([first, second]), kind="stable")
-    is_repeated = merged[1:] == merged[:-1]
-    is_first = np.ones(merged.size, np.bool_)
-    is_first[1:] = ~is_repeated
+    is_first = are_first(merged)
     is_common = np.zeros(merged.size, np.bool_)
-    is_common[:-1] = is_repeated
+    is_common[:-1] = ~is_first[1:]
     return Union(merged[is_first], is_common[is_first])
 
 

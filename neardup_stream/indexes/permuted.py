@@ -14,6 +14,7 @@ from neardup_stream.bits.words import Words
 from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.indexes.protocol import IndexedPage, Probed
 from neardup_stream.match import Candidate, Scheme, version_byte
+from neardup_stream.ordered import are_first
 from neardup_stream.page import Handle
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers, TableStore
 
@@ -205,9 +206,8 @@ def _nearest(rows: NDArray[np.uint32], distances: NDArray[np.uint8], seen: Table
     Of equal distances, those that share the most tables come first: a truncated list keeps the first ones.
     """
     by_page = np.lexsort((distances, seen.version_bytes, seen.handles, rows))
-    columns = [column[by_page] for column in (rows, seen.handles, seen.version_bytes)]
-    is_first = np.ones(len(rows), dtype=np.bool_)
-    is_first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    columns = (rows, seen.handles, seen.version_bytes)
+    is_first = np.logical_or.reduce([are_first(column[by_page]) for column in columns])
     once = by_page[is_first]
     fewer_shared = -np.diff(np.append(np.flatnonzero(is_first), len(rows)))
     order = (seen.version_bytes[once], seen.handles[once], fewer_shared, distances[once], rows[once])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.kernel_cache import load_compiled
+from neardup_stream.ordered import are_first
 from neardup_stream.stores.arrays.growing import with_room
 from neardup_stream.stores.protocol import (
     WORD_TURNOVER,
@@ -200,9 +201,8 @@ class ArrayTables:
     def _enter_pages(self, members: TableMembers) -> NDArray[np.int32]:
         """Return the number of the page of each member; rows of one page that follow each other share it."""
         handles, version_bytes = members.handles, members.version_bytes
-        is_next = np.zeros(handles.size, np.bool_)
-        is_next[1:] = (handles[1:] != handles[:-1]) | (version_bytes[1:] != version_bytes[:-1])
-        numbers = self._page_count + np.cumsum(is_next)
+        is_first = are_first(handles) | are_first(version_bytes)
+        numbers = self._page_count - 1 + np.cumsum(is_first)
         if handles.size:
             self._make_room(0, int(numbers[-1]) + 1 - self._page_count)
             self._pages.handles[numbers] = handles
