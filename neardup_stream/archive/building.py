@@ -156,9 +156,8 @@ class ArchiveBuilder:
     def _add_pages(self, rows: Sequence[SortedRow], first_row: int) -> None:
         pages = [unpack_page(data) for _, _, data in rows]
         keys = [key for key, _, _ in rows]
-        for start in range(0, len(pages), BLOCK_PAGES):
-            block = keys[start : start + BLOCK_PAGES]
-            self._log.add([page.logged for page in pages[start : start + BLOCK_PAGES]], block, block[0])
+        for some, block in zip(in_chunks(pages, BLOCK_PAGES), in_chunks(keys, BLOCK_PAGES), strict=True):
+            self._log.add([page.logged for page in some], block, block[0])
         for part in self._parts:
             part.add(pages, first_row)
         self._unindexed_count += sum([not page.keys for page in pages])

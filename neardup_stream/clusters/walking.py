@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
+from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey, inner_key, unpack_cluster
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.page import Handle
@@ -48,8 +49,8 @@ async def walk_clusters(store: ClusterStore) -> AsyncIterator[WalkedCluster]:
         cells, slot = await store.walk(slot)
         found = [(ClusterKey.unpack(key), unpack_cluster(value)) for key, value in cells]
         linked = [(key, cell) for key, cell in found if isinstance(cell, ClusterCell) and cell.size > 1]
-        for first in range(0, len(linked), _CLUSTERS_AT_ONCE):
-            async for cluster in _walked(store, linked[first : first + _CLUSTERS_AT_ONCE]):
+        for some in in_chunks(linked, _CLUSTERS_AT_ONCE):
+            async for cluster in _walked(store, some):
                 yield cluster
 
 

@@ -14,10 +14,11 @@ the release leaves is repaired when the stub is dropped.
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
+from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.placements import Settled
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.errors import ConfigError
@@ -178,10 +179,8 @@ class Sweeper:
         end = self._records.slot_count if slot_count is None else first_slot + slot_count
         while slot < end:
             walked = await self._records.walk(slot, end - slot)
-            for first in range(0, len(walked.records), _JUDGED_AT_ONCE):
-                counts += await self._sweep_records(
-                    walked.records[first : first + _JUDGED_AT_ONCE], now_seconds
-                )
+            for some in in_chunks(walked.records, _JUDGED_AT_ONCE):
+                counts += await self._sweep_records(some, now_seconds)
                 await asyncio.sleep(0)
             slot = walked.next_slot
         return counts
@@ -195,14 +194,14 @@ class Sweeper:
             by_due[due(record, now_seconds, self._config)].append(_Stored(handle, packed, record))
         self._note_overdue([*by_due["mark"], *by_due["expire"]], now_seconds)
         counts: Counter[Sweep] = Counter({"scanned": len(walked)})
-        for stubs in _shares(by_due["drop"]):
+        for stubs in in_chunks(by_due["drop"], SWEPT_AT_ONCE):
             counts["dropped"] += await self._drop(stubs)
-        for marking in _shares(by_due["mark"]):
+        for marking in in_chunks(by_due["mark"], SWEPT_AT_ONCE):
             marked = await self._replace(marking, PageRecord.expiring)
             counts["marked"] += len(marked)
             by_due["finish"] += marked
         unmarked = await self._decided(by_due["expire"])  # else former versions may be in clusters
-        for expiring in _shares([*by_due["finish"], *unmarked]):
+        for expiring in in_chunks([*by_due["finish"], *unmarked], SWEPT_AT_ONCE):
             counts += await self._expire(expiring, now_seconds)
         return counts
 
@@ -277,10 +276,6 @@ class Sweeper:
             or each.record.maker in finished
             or not is_topic(each.record.maker.partition.input_id)
         ]
-
-
-def _shares(stored: Sequence[_Stored]) -> Iterator[Sequence[_Stored]]:
-    return (stored[first : first + SWEPT_AT_ONCE] for first in range(0, len(stored), SWEPT_AT_ONCE))
 
 
 def _stored(handle: Handle, record: PageRecord) -> _Stored:

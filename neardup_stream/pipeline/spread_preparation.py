@@ -1,12 +1,13 @@
 """Prepares the pages of one batch in several worker processes at once."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Final, Self
 
+from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import DependencyLost
 from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Record
@@ -79,7 +80,7 @@ class SpreadPreparation:
         self._record_count += len(records)
         if self._record_count > _RECORDS_ALONE:
             self._start_others()
-        pieces = [self._threads.submit(self._prepare, piece) for piece in _pieces(records)]
+        pieces = [self._threads.submit(self._prepare, piece) for piece in in_chunks(records, _PIECE_RECORDS)]
         return joined([each.result() for each in pieces])
 
     def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
@@ -112,8 +113,3 @@ class SpreadPreparation:
             self._start(preparation)
         except (OSError, DependencyLost) as error:
             _logger.warning("worker_start_failed", extra={"fields": {"error": str(error)}})
-
-
-def _pieces(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
-    for start in range(0, len(records), _PIECE_RECORDS):
-        yield records[start : start + _PIECE_RECORDS]

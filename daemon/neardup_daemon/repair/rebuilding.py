@@ -9,6 +9,7 @@ from typing import Literal
 from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
+from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import ConfigError
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle
@@ -91,8 +92,8 @@ async def rebuild_slots(stores: PageStores, slot: int) -> tuple[Counter[Rebuilt]
         packed, slot = packed + walked.records, walked.next_slot
     records = [(handle, PageRecord.unpack(each)) for handle, each in packed]
     indexed = [(handle, record) for handle, record in records if record.is_indexed]
-    for first in range(0, len(indexed), _INSERTED_AT_ONCE):
-        await insert(indexed[first : first + _INSERTED_AT_ONCE], stores.index)
+    for some in in_chunks(indexed, _INSERTED_AT_ONCE):
+        await insert(some, stores.index)
     counts: Counter[Rebuilt] = Counter(_what(record) for _, record in records)
     return counts, slot
 

@@ -9,6 +9,7 @@ from time import time
 from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.repair.dead_letters_topic import open_dead_letters
 from neardup_daemon.settings.settings import Settings
+from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.pipeline.offsets import next_offsets
@@ -102,8 +103,8 @@ async def replay_files(settings: Settings, choice: Choice, files: Sequence[str])
     letters = [letter for file in files for letter in _read(file)]
     fates: Counter[Fate] = Counter()
     async with kafka_sink(settings, settings.kafka.pages_topic) as sink:
-        for at in range(0, len(letters), _BATCH_RECORDS):
-            fates += await _put_back(letters[at : at + _BATCH_RECORDS], choice, sink)
+        for some in in_chunks(letters, _BATCH_RECORDS):
+            fates += await _put_back(some, choice, sink)
     return fates
 
 
