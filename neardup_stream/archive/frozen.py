@@ -14,7 +14,7 @@ from neardup_stream.archive.layout import Section
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.perfect import PART_BYTES
 from neardup_stream.archive.post_lists import MOST_POSTS
-from neardup_stream.archive.slots import CHECK_BITS
+from neardup_stream.archive.units import CHECK_BITS
 from neardup_stream.bits.packed import MAX_PACKED_BITS, unpack
 from neardup_stream.errors import ConfigError, CorruptData
 

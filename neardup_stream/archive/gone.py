@@ -11,8 +11,9 @@ from stat import S_IMODE
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.archive.layout import PAGE_BYTES, Header
+from neardup_stream.archive.layout import Header
 from neardup_stream.archive.steps import OnStep, no_step
+from neardup_stream.archive.units import PAGE_BYTES
 from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
 
 __all__ = [

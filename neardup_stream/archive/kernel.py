@@ -27,6 +27,7 @@ from neardup_stream.archive.kernel_perfect import (
 )
 from neardup_stream.archive.kernel_posts import add_lists
 from neardup_stream.archive.kernel_rows import partition_rows
+from neardup_stream.archive.units import CHECK_BITS, RANKED_BITS
 
 __all__ = [
     "ABSENT",
@@ -51,14 +52,14 @@ ABSENT = -1
 """The value of a key that no slot has."""
 
 _CHECK = np.uint64(0xD6E8FEB86659FD93)
-_CHECK_BITS = 16
+_CHECK_MASK = np.uint64((1 << CHECK_BITS) - 1)
 
 
 @njit("void(Array(uint64, 1, 'C', readonly=True), uint64[::1])", nogil=True, cache=True)
 def check_bits(keys: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
-    """Write the 16 bits by which a slot knows its key."""
+    """Write the CHECK_BITS bits by which a slot knows its key."""
     for i in range(keys.size):
-        bits[i] = mix(keys[i] ^ _CHECK) & np.uint64(0xFFFF)
+        bits[i] = mix(keys[i] ^ _CHECK) & _CHECK_MASK
 
 
 @compiled
@@ -117,12 +118,12 @@ def _find_slots(
         if vertex == ABSENT:
             continue
         first_vertex = signed(words[at + 1])
-        byte = ranks_at + ((signed(words[at + 2]) + (vertex >> 9)) << 2)
+        byte = ranks_at + ((signed(words[at + 2]) + (vertex >> RANKED_BITS)) << 2)
         if is_new(seen, byte, byte + 4):
             bad = touch(words, checks, seen, byte, byte + 4)
             if bad != SOUND:
                 return bad
-        begin = owners_at + ((first_vertex + (vertex >> 9 << 9)) >> 2)
+        begin = owners_at + ((first_vertex + (vertex >> RANKED_BITS << RANKED_BITS)) >> 2)
         end = owners_at + ((first_vertex + vertex) >> 2) + 1
         if is_new(seen, begin, end):
             bad = touch(words, checks, seen, begin, end)
@@ -165,7 +166,7 @@ def probe(
         bad = _find_slots(words, checks, seen, owners_at, ranks_at, parts, slots)
     if bad != SOUND:
         return bad
-    value_mask = (np.uint64(1) << np.uint64(slot_bits - _CHECK_BITS)) - np.uint64(1)
+    value_mask = (np.uint64(1) << np.uint64(slot_bits - CHECK_BITS)) - np.uint64(1)
     for i in range(keys.size):
         values[i] = ABSENT
         slot = slots[i]
@@ -181,8 +182,8 @@ def probe(
         item = words[word] >> shift
         if (bit & 63) + slot_bits > 64:
             item |= words[word + 1] << (np.uint64(64) - shift)
-        if item & np.uint64(0xFFFF) == mix(keys[i] ^ _CHECK) & np.uint64(0xFFFF):
-            values[i] = signed((item >> np.uint64(_CHECK_BITS)) & value_mask)
+        if item & _CHECK_MASK == mix(keys[i] ^ _CHECK) & _CHECK_MASK:
+            values[i] = signed((item >> np.uint64(CHECK_BITS)) & value_mask)
     return SOUND
 
 

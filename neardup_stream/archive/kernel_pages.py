@@ -7,6 +7,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from neardup_stream.archive.units import PAGE_BITS, PAGE_WORDS
+
 __all__ = [
     "LANE",
     "SOUND",
@@ -28,9 +30,6 @@ SOUND = -1
 LANE = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xFF51AFD7ED558CCD)
 _MIX2 = np.uint64(0xC4CEB9FE1A85EC53)
-
-_PAGE_BITS = 12
-_PAGE_WORDS = 512
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -77,7 +76,7 @@ def _checksum(words: NDArray[np.uint64], first: int, page: int) -> np.uint64:
     """32 bits over 512 words, in four lanes so that the processor works on all of them at once."""
     a = mix(np.uint64(page) + np.uint64(1))
     b, c, d = a + LANE, a + _MIX1, a + _MIX2
-    for at in range(first, first + _PAGE_WORDS, 4):
+    for at in range(first, first + PAGE_WORDS, 4):
         a = _absorb(a, words[at])
         b = _absorb(b, words[at + 1])
         c = _absorb(c, words[at + 2])
@@ -88,7 +87,7 @@ def _checksum(words: NDArray[np.uint64], first: int, page: int) -> np.uint64:
 @inlined
 def is_new(seen: NDArray[np.uint8], start: int, end: int) -> bool:
     """Return whether `touch` must check bytes `start` to `end`, no more of them than a page has."""
-    return bool(seen[start >> _PAGE_BITS] & seen[(end - 1) >> _PAGE_BITS] == 0)
+    return bool(seen[start >> PAGE_BITS] & seen[(end - 1) >> PAGE_BITS] == 0)
 
 
 @compiled
@@ -96,9 +95,9 @@ def touch(
     words: NDArray[np.uint64], checks: NDArray[np.uint32], seen: NDArray[np.uint8], start: int, end: int
 ) -> int:
     """Check the pages of bytes `start` to `end` that were not checked before."""
-    for page in range(start >> _PAGE_BITS, ((end - 1) >> _PAGE_BITS) + 1):
+    for page in range(start >> PAGE_BITS, ((end - 1) >> PAGE_BITS) + 1):
         if seen[page] == 0:
-            if _checksum(words, page * _PAGE_WORDS, page) != np.uint64(checks[page]):
+            if _checksum(words, page * PAGE_WORDS, page) != np.uint64(checks[page]):
                 return page
             seen[page] = 1
     return SOUND
@@ -108,7 +107,7 @@ def touch(
 def checksum_pages(words: NDArray[np.uint64], number: int, sums: NDArray[np.uint32]) -> None:
     """Write the checksum of each page of 512 words; `number` is that of the first in the file, from 0."""
     for i in range(sums.size):
-        sums[i] = np.uint32(_checksum(words, i * _PAGE_WORDS, number + i))
+        sums[i] = np.uint32(_checksum(words, i * PAGE_WORDS, number + i))
 
 
 @njit(

@@ -11,11 +11,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from neardup_stream.archive.kernel_pages import SOUND, compiled, inlined, popcount, signed, touch
+from neardup_stream.archive.units import PAGE_BITS, PAGE_WORDS
 
 __all__ = ["BLOCK_WORDS", "find_entries", "pack_blocks", "read_entries", "unpack_block"]
 
-BLOCK_WORDS = 512
-_BLOCK_BITS = 12
+BLOCK_WORDS = PAGE_WORDS
+"""A block is a page of the file."""
+
 _COUNT_MASK = np.uint64(0xFFFF)
 _ONE = np.uint64(1)
 
@@ -237,13 +239,13 @@ def find_entries(
             first = _first_hash(words, firsts_at, is_wide, block)
             if first > hashes[i]:
                 break
-            at = blocks_at + (block << _BLOCK_BITS)
+            at = blocks_at + (block << PAGE_BITS)
             bad = touch(words, checks, seen, at, at + 1)
             if bad != SOUND:
                 return bad
             start, count = _run_in_block(words, at >> 3, first, hashes[i], page_bits, low_bits)
             if count < 0:
-                return at >> _BLOCK_BITS
+                return at >> PAGE_BITS
             if count:
                 if counts[i] == 0:
                     starts[i] = block << 16 | start
@@ -278,7 +280,7 @@ def read_entries(
         block, number = starts[i] >> 16, starts[i] & 0xFFFF
         left = counts[i]
         while left > 0:
-            at = blocks_at + (block << _BLOCK_BITS)
+            at = blocks_at + (block << PAGE_BITS)
             bad = touch(words, checks, seen, at, at + 1)
             if bad != SOUND:
                 return bad

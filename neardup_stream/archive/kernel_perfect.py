@@ -8,6 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from neardup_stream.archive.kernel_pages import LANE, compiled, inlined, mix, popcount, signed
+from neardup_stream.archive.units import RANKED_BITS, RANKED_VERTICES
 
 __all__ = [
     "build_part",
@@ -112,12 +113,12 @@ def build_part(
 
 @njit("int64(Array(uint8, 1, 'C', readonly=True), uint64[::1], uint32[::1])", nogil=True, cache=True)
 def rank_vertices(owners: NDArray[np.uint8], packed: NDArray[np.uint64], ranks: NDArray[np.uint32]) -> int:
-    """Pack what vertices hold, 32 to a word, and write how many own a key before each 512 of them."""
+    """Pack what vertices hold, 32 to a word; write how many own a key before each RANKED_VERTICES of them."""
     packed[:] = ~np.uint64(0)
     count = 0
     for vertex in range(owners.size):
-        if vertex & 511 == 0:
-            ranks[vertex >> 9] = np.uint32(count)
+        if vertex & (RANKED_VERTICES - 1) == 0:
+            ranks[vertex >> RANKED_BITS] = np.uint32(count)
         shift = np.uint64(2 * (vertex & 31))
         packed[vertex >> 5] ^= (np.uint64(owners[vertex]) ^ np.uint64(FREE)) << shift
         count += owners[vertex] != FREE
@@ -144,10 +145,10 @@ def owner_of(words: NDArray[np.uint64], first_word: int, places: tuple[int, int,
 
 @inlined
 def owned_before(words: NDArray[np.uint64], first_word: int, vertex: int) -> int:
-    """Return how many vertices own a key among those before a vertex in its block of 512."""
+    """Return how many vertices own a key among those before a vertex in its block of RANKED_VERTICES."""
     last = first_word + (vertex >> 5)
     count = np.uint64(0)
-    for word in range(first_word + (vertex >> 9 << 4), last):
+    for word in range(first_word + (vertex >> RANKED_BITS << RANKED_BITS >> 5), last):
         count += _owning(words[word])
     below = np.uint64(2 * (vertex & 31))
     return signed(count + _owning(words[last] | (~np.uint64(0) << below)))
@@ -170,4 +171,4 @@ def part_slots(
     """Write the slot of each key in a part that is in memory."""
     for i in range(keys.size):
         vertex = owner_of(packed, 0, vertices_of(keys[i], seed, segments, segment_bits))
-        slots[i] = signed(ranks[vertex >> 9]) + owned_before(packed, 0, vertex)
+        slots[i] = signed(ranks[vertex >> RANKED_BITS]) + owned_before(packed, 0, vertex)

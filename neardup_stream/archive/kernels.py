@@ -18,8 +18,9 @@ _SOURCES = (
     "kernel_perfect.py",
     "kernel_posts.py",
     "kernel_rows.py",
+    "units.py",
 )
-_SEARCH_SOURCES = ("kernel_search.py", "kernel_pages.py")
+_SEARCH_SOURCES = ("kernel_search.py", "kernel_pages.py", "units.py")
 
 
 @functools.cache

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.kernels import load_archive_kernel
+from neardup_stream.archive.units import PAGE_BYTES
 from neardup_stream.errors import ConfigError, CorruptData
 
 __all__ = [
@@ -18,7 +19,6 @@ __all__ = [
     "MAX_FILE_BYTES",
     "MAX_PAGES",
     "MAX_SECTIONS",
-    "PAGE_BYTES",
     "Header",
     "Section",
     "checksums",
@@ -27,9 +27,6 @@ __all__ = [
 
 MAGIC = b"\x89NDARCH\n"
 FORMAT_VERSION = 1
-PAGE_BYTES = 4096
-"""Unit of the checksums and of the operating system's mapping."""
-
 MAX_SECTIONS = 60
 MAX_PAGES = (1 << 32) - 2
 MAX_FILE_BYTES = 1 << 48

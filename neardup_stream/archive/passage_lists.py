@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.spills import PARTITIONS, PartitionedRows, SpilledColumn
+from neardup_stream.archive.units import PAGE_BYTES
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import bits_for, pack
 from neardup_stream.kernel_cache import load_compiled
@@ -37,10 +38,11 @@ PASSAGES: Final = "passages"
 COMMON_PAGES: Final = 1000
 """A hash on more pages is common, if nothing else is asked for."""
 
-BLOCK_BYTES: Final = 4096
 _HASH_BITS: Final = 28
 _PAGE_BITS: Final = 20
 """With more pages a hash gets a bit more for each doubling, so that chance hits stay as many."""
+
+_KERNEL_SOURCES: Final = ("kernel_passages.py", "kernel_pages.py", "units.py")
 
 _PAIR: Final = np.dtype([("hash", "<u8"), ("page", "<u4")])
 _NARROW_BITS: Final = 32
@@ -125,7 +127,7 @@ class BlocksWriter:
         """
         width = 8 * self._geometry.first_bytes
         count = 8 * self._firsts.size_bytes // width
-        writer.add("passages.blocks", self._blocks.chunks(), count, 8 * BLOCK_BYTES)
+        writer.add("passages.blocks", self._blocks.chunks(), count, 8 * PAGE_BYTES)
         writer.add("passages.firsts", self._firsts.chunks(), count, width)
 
 
@@ -230,17 +232,17 @@ def stored_keys(archive: LoggedArchive, geometry: ListGeometry) -> Iterator[NDAr
     first_hashes = file.section(firsts.name).view(f"<u{geometry.first_bytes}").astype(np.uint64)
     keys = np.empty(64 * kernel.BLOCK_WORDS, np.uint64)
     for number, first in enumerate(first_hashes):
-        start = number * BLOCK_BYTES
-        file.bytes_of(blocks, start, start + BLOCK_BYTES)
+        start = number * PAGE_BYTES
+        file.bytes_of(blocks, start, start + PAGE_BYTES)
         begin = (blocks.offset + start) // 8
         count = kernel.unpack_block(file.words, begin, first, geometry.page_bits, geometry.low_bits, keys)
         if count < 0:
-            file.require_sound((blocks.offset + start) // BLOCK_BYTES)
+            file.require_sound((blocks.offset + start) // PAGE_BYTES)
         yield keys[:count].copy()
 
 
 @functools.cache
 def load_passage_kernel() -> ModuleType:
     """Return the kernel's module. The first call of a process takes 0.1 s, or 5 s to compile it."""
-    sources = [Path(__file__).with_name(name) for name in ("kernel_passages.py", "kernel_pages.py")]
+    sources = [Path(__file__).with_name(name) for name in _KERNEL_SOURCES]
     return load_compiled("passages", "neardup_stream.archive.kernel_passages", sources)

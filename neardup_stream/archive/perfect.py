@@ -18,12 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.kernels import load_archive_kernel
+from neardup_stream.archive.units import RANKED_VERTICES
 from neardup_stream.errors import InvariantBroken
 
-__all__ = ["PART_BYTES", "RANKED_VERTICES", "HashedPart", "PartHasher", "part_bits_for"]
-
-RANKED_VERTICES = 512
-"""Vertices to a stored rank."""
+__all__ = ["PART_BYTES", "HashedPart", "PartHasher", "part_bits_for"]
 
 _DESCRIPTION = struct.Struct("<QQQIHH")
 PART_BYTES = _DESCRIPTION.size

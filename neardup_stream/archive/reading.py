@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.kernels import load_archive_kernel
-from neardup_stream.archive.layout import CHECKS, PAGE_BYTES, Header, Section, padded
+from neardup_stream.archive.layout import CHECKS, Header, Section, padded
+from neardup_stream.archive.units import PAGE_BYTES
 from neardup_stream.errors import ConfigError, CorruptData
 
 __all__ = ["ArchiveFile"]

@@ -16,14 +16,12 @@ from neardup_stream.archive.kernels import load_archive_kernel
 from neardup_stream.archive.perfect import PART_BYTES, PartHasher, part_bits_for
 from neardup_stream.archive.post_lists import PostLists
 from neardup_stream.archive.spills import PARTITION_BITS, PARTITIONS, PartitionedRows, SpilledColumn
+from neardup_stream.archive.units import CHECK_BITS
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import bits_for, pack
 from neardup_stream.ordered import are_first
 
-__all__ = ["CHECK_BITS", "KeyTables"]
-
-CHECK_BITS: Final = 16
-"""Of a slot, by which it knows its key: one unknown key in 65,536 is taken for a known one."""
+__all__ = ["KeyTables"]
 
 _PAIR: Final = np.dtype([("key", "<u8"), ("page", "<u4")])
 

@@ -22,13 +22,13 @@ from neardup_stream.archive.layout import (
     CHECKS,
     MAX_FILE_BYTES,
     MAX_SECTIONS,
-    PAGE_BYTES,
     Header,
     Section,
     checksums,
     padded,
 )
 from neardup_stream.archive.steps import OnStep, no_step
+from neardup_stream.archive.units import PAGE_BYTES
 from neardup_stream.errors import ConfigError, InvariantBroken, StreamUnavailable
 
 __all__ = ["ArchiveWriter"]

@@ -12,10 +12,11 @@ import pytest
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.keys import fuzzy_keys, page_keys
-from neardup_stream.archive.layout import MAGIC, PAGE_BYTES
+from neardup_stream.archive.layout import MAGIC
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.reading import ArchiveFile
 from neardup_stream.archive.texts import KeptTexts, TextsWriter
+from neardup_stream.archive.units import PAGE_BYTES
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.fingerprints.fuzzy import PREFIX_COUNT, SCHEMES, fuzzy_codes

@@ -11,10 +11,10 @@ from neardup_daemon.repair.archive_forgetting import forget_in_archive, rewrite_
 
 from neardup_stream.archive.document_log import DocumentLog, LogWriter
 from neardup_stream.archive.frozen import FrozenIndex
-from neardup_stream.archive.layout import PAGE_BYTES
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, LoggedPage, log_key
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.reading import ArchiveFile
+from neardup_stream.archive.units import PAGE_BYTES
 from neardup_stream.archive.writing import ArchiveWriter
 from tests.archives import build_archive, frozen_page
 

@@ -11,13 +11,13 @@ import pytest
 
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.gone import read_gone, write_gone
-from neardup_stream.archive.layout import PAGE_BYTES
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.reading import ArchiveFile
 from neardup_stream.archive.rewriting import rewrite_archive
 from neardup_stream.archive.search_tiles import MAX_TILE_PAGES
 from neardup_stream.archive.texts import KeptTexts
+from neardup_stream.archive.units import PAGE_BYTES
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.indexes.false_drops import Found, expected_false_drops
