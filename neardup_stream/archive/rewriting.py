@@ -22,7 +22,7 @@ from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.passage_lists import BlocksWriter, stored_keys
 from neardup_stream.archive.passage_reading import geometry_of
 from neardup_stream.archive.search_tiles import SearchTiles, cleared_bits, cleared_columns
-from neardup_stream.archive.texts import KeptTexts, TextsWriter
+from neardup_stream.archive.texts import TEXTS_FRAMES, TEXTS_STARTS, KeptTexts, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import pack, unpack
 
@@ -30,7 +30,6 @@ __all__ = ["rewrite_archive"]
 
 _LOG: Final = ("log.dict", "log.frames", "log.starts", "log.firsts")
 _COLUMNS: Final = ("simhash", "text", "shingles", "sketch", "scope", "whole.count", "passages.tokens")
-_TEXTS: Final = ("texts.frames", "texts.starts")
 _PASSAGES: Final = ("passages.blocks", "passages.firsts")
 _ROWS_AT_ONCE: Final = 1 << 15
 _CHUNK_BYTES: Final = 1 << 20
@@ -67,7 +66,7 @@ def rewrite_archive(
             writer.add(section.name, _rows(index, section, gone), section.item_count, section.item_bits)
         elif section.name == "whole":
             writer.add(section.name, _wholes(index, section, gone), section.item_count, section.item_bits)
-        elif section.name == _TEXTS[0]:
+        elif section.name == TEXTS_FRAMES:
             _write_texts(index, gone, writer, directory)
         elif section.name == "search.bits":
             cleared = cleared_bits(SearchTiles(index), gone)
@@ -77,7 +76,7 @@ def rewrite_archive(
             writer.add(section.name, [columns], section.item_count, section.item_bits)
         elif section.name == _PASSAGES[0]:
             _write_passages(index, gone, writer, directory)
-        elif section.name not in {"facts", CHECKS, *_LOG, *_TEXTS, *_PASSAGES}:
+        elif section.name not in {"facts", CHECKS, *_LOG, TEXTS_FRAMES, TEXTS_STARTS, *_PASSAGES}:
             writer.add(section.name, _copied(index, section), section.item_count, section.item_bits)
     return writer.finish(header.page_count, latest_ms, header.seed, facts["schema"])
 

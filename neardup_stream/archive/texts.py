@@ -21,10 +21,14 @@ from neardup_stream.archive.spills import SpilledColumn
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import CorruptData
 
-__all__ = ["TEXTS", "KeptTexts", "TextsWriter"]
+__all__ = ["TEXTS", "TEXTS_FRAMES", "TEXTS_STARTS", "KeptTexts", "TextsWriter", "has_texts"]
 
 TEXTS: Final = "texts"
 """The part's name."""
+
+TEXTS_FRAMES: Final = "texts.frames"
+TEXTS_STARTS: Final = "texts.starts"
+"""Its sections: compressed blocks, and where each begins."""
 
 _LEVEL: Final = 6
 _BLOCK_BYTES: Final = 1 << 17
@@ -83,8 +87,8 @@ class TextsWriter:
             self._close_block()
         self._write_start()
         block_count = self._starts.size_bytes // _START_BYTES - 1
-        writer.add("texts.frames", self._frames.chunks(), block_count)
-        writer.add("texts.starts", self._starts.chunks(), block_count + 1, 8 * _START_BYTES)
+        writer.add(TEXTS_FRAMES, self._frames.chunks(), block_count)
+        writer.add(TEXTS_STARTS, self._starts.chunks(), block_count + 1, 8 * _START_BYTES)
 
     def _close_block(self) -> None:
         self._write_start()
@@ -100,6 +104,11 @@ class TextsWriter:
         self._starts.write(self._count.to_bytes(8, "little") + self._frames.size_bytes.to_bytes(8, "little"))
 
 
+def has_texts(archive: LoggedArchive) -> bool:
+    """Return whether an archive keeps the texts of its pages."""
+    return TEXTS_FRAMES in archive.file.sections
+
+
 class KeptTexts:
     """Reads the texts of an archive.
 
@@ -112,8 +121,8 @@ class KeptTexts:
     """
 
     def __init__(self, archive: LoggedArchive) -> None:
-        file, frames = archive.file, archive.require_part(TEXTS, "texts.frames")
-        starts = archive.require_part(TEXTS, "texts.starts")
+        file, frames = archive.file, archive.require_part(TEXTS, TEXTS_FRAMES)
+        starts = archive.require_part(TEXTS, TEXTS_STARTS)
         pairs = file.section(starts.name).view("<u8").reshape(starts.item_count, 2)
         self._first_rows: list[int] = pairs[:, 0].tolist()
         if self._first_rows[-1] != archive.header.page_count:

@@ -18,7 +18,7 @@ from neardup_stream.archive.gone import read_gone
 from neardup_stream.archive.log_blocks import LoggedPage
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.passage_reading import PassageLists
-from neardup_stream.archive.texts import KeptTexts
+from neardup_stream.archive.texts import KeptTexts, has_texts
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.located import LocatedTokens, locate_tokens
 from neardup_stream.fingerprints.selective import (
@@ -135,7 +135,7 @@ class PassageIndex:
         self.archive = archive
         self._gone = gone
         self._lists = PassageLists(archive)
-        self.has_texts = "texts.frames" in archive.file.sections
+        self.has_texts = has_texts(archive)
         self._texts = KeptTexts(archive) if self.has_texts else None
 
     @classmethod

@@ -17,7 +17,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
 from neardup_stream.archive.layout import MAGIC
 from neardup_stream.archive.logged import LoggedArchive
-from neardup_stream.archive.texts import TEXTS, KeptTexts
+from neardup_stream.archive.texts import TEXTS, KeptTexts, has_texts
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import SimhashConfig, schema_fields
 from neardup_stream.indexes.query_logic import BoundQuery, bind_query
@@ -215,7 +215,7 @@ def _by_kept_texts(searched: _Searched, *, must: bool) -> _Searched:
         must: whether it is an error that it keeps none.
     """
     archive = searched.sliced.archive
-    if not must and "texts.frames" not in archive.file.sections:
+    if not must and not has_texts(archive):
         return searched
     return searched._replace(answer=settle_by_kept_texts(searched.answer, KeptTexts(archive)))
 
