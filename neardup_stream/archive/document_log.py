@@ -14,6 +14,7 @@ from backports import zstd
 from neardup_stream.archive.log_blocks import (
     BLOCK_PAGES,
     LoggedPage,
+    is_url,
     log_key,
     pack_block,
     unpack_block,
@@ -153,9 +154,7 @@ class DocumentLog:
         Cost: 1 ms an id that is a URL; if any other is among them, the whole log is read.
         """
         found = {page_id: row for page_id in page_ids if (row := self._row_of_url(page_id)) is not None}
-        others = {
-            each for each in page_ids if each not in found and not each.startswith(("http://", "https://"))
-        }
+        others = {each for each in page_ids if each not in found and not is_url(each)}
         if others:
             found |= {page.id: row for row, page in enumerate(self.all_pages()) if page.id in others}
         return found

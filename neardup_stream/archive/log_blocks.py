@@ -10,7 +10,7 @@ from neardup_stream.archive.leb128 import NumberReader
 from neardup_stream.archive.surt import surt_key, url_of_key
 from neardup_stream.errors import CorruptData
 
-__all__ = ["BLOCK_PAGES", "LoggedPage", "log_key", "pack_block", "unpack_block"]
+__all__ = ["BLOCK_PAGES", "LoggedPage", "is_url", "log_key", "pack_block", "unpack_block"]
 
 BLOCK_PAGES: Final = 64
 """Pages to a block: more compress better, and take longer to read one of."""
@@ -35,7 +35,7 @@ class LoggedPage(NamedTuple):
 
 def log_key(page: LoggedPage) -> bytes:
     """Return the sort key of a page in the log: its id if that is a URL, else its URL."""
-    return surt_key(page.id if _is_url(page.id) else page.url)
+    return surt_key(page.id if is_url(page.id) else page.url)
 
 
 def pack_block(pages: Sequence[LoggedPage], keys: Sequence[bytes]) -> bytes:
@@ -98,7 +98,7 @@ def _others(pages: Sequence[LoggedPage]) -> tuple[list[int], list[bytes]]:
     for page in pages:
         if page.id == page.url:
             kinds.append(_SAME)
-        elif _is_url(page.id):
+        elif is_url(page.id):
             kinds.append(_OTHER_URL)
             others.append(page.url.encode("utf-8", "surrogatepass"))
         else:
@@ -119,5 +119,6 @@ def _pages(
             yield LoggedPage(*((named, other) if kind == _OTHER_URL else (other, named)), time)
 
 
-def _is_url(page_id: str) -> bool:
+def is_url(page_id: str) -> bool:
+    """Return whether an id is a URL: then the page stands in the log by its id, else by its own URL."""
     return page_id.startswith(("http://", "https://"))
