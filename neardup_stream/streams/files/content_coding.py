@@ -10,6 +10,7 @@ from backports import zstd
 from fastwarc.stream_io import BrotliReader
 
 from neardup_stream.errors import BadPage
+from neardup_stream.streams.gzip_format import GZIP_WINDOW_BITS
 
 __all__ = ["decode_body"]
 
@@ -108,7 +109,7 @@ def _inflate_stream(body: bytes, at: int, max_bytes: int, window_bits: int) -> t
 
 
 def _gzip(body: bytes, max_bytes: int) -> bytes:
-    return _inflate(body, max_bytes, zlib.MAX_WBITS + 16)
+    return _inflate(body, max_bytes, GZIP_WINDOW_BITS)
 
 
 def _deflate(body: bytes, max_bytes: int) -> bytes:

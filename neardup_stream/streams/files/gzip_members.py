@@ -4,11 +4,11 @@ import zlib
 from collections.abc import Callable, Iterator
 
 from neardup_stream.errors import CorruptData
+from neardup_stream.streams.gzip_format import GZIP_WINDOW_BITS
 
 __all__ = ["decompress_members"]
 
 _CHUNK_BYTES = 1 << 18
-_GZIP = zlib.MAX_WBITS + 16
 _MAGIC = b"\x1f\x8b\x08"
 _KEPT_BYTES = 16 << 20
 """Compressed bytes of a member that are kept, to search for the next members if it is damaged."""
@@ -73,7 +73,7 @@ class _Member:
 
     def decompressed(self) -> Iterator[bytes]:
         """Yield its bytes; raise EOFError if it is cut off, and zlib.error if it is damaged."""
-        gzip, compressed, held = zlib.decompressobj(_GZIP), self._pieces[0], b""
+        gzip, compressed, held = zlib.decompressobj(GZIP_WINDOW_BITS), self._pieces[0], b""
         while not gzip.eof:
             output = gzip.decompress(compressed, _CHUNK_BYTES)
             compressed = gzip.unconsumed_tail
@@ -126,6 +126,6 @@ def _last_member(searched: bytes, begins_member: Callable[[bytes], bool]) -> byt
 
 def _is_member(beginning: bytes, begins_member: Callable[[bytes], bool]) -> bool:
     try:
-        return begins_member(zlib.decompressobj(_GZIP).decompress(beginning, _PROBED_BYTES))
+        return begins_member(zlib.decompressobj(GZIP_WINDOW_BITS).decompress(beginning, _PROBED_BYTES))
     except zlib.error:
         return False

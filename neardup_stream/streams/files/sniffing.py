@@ -7,6 +7,8 @@ from typing import Protocol
 
 from backports import zstd
 
+from neardup_stream.streams.gzip_format import GZIP_WINDOW_BITS
+
 __all__ = ["decompress_sniffed"]
 
 _CHUNK_BYTES = 1 << 18
@@ -81,7 +83,7 @@ class _Gzip:
     """Members of gzip; zeros may pad the last one."""
 
     def __init__(self) -> None:
-        self._member = zlib.decompressobj(zlib.MAX_WBITS + 16)
+        self._member = zlib.decompressobj(GZIP_WINDOW_BITS)
         self._has_begun = False
 
     def decompressed(self, piece: bytes) -> Iterator[bytes]:
@@ -93,7 +95,7 @@ class _Gzip:
             rest = self._member.unconsumed_tail
             if self._member.eof:
                 rest = self._member.unused_data.lstrip(b"\0")
-                self._member, self._has_begun = zlib.decompressobj(zlib.MAX_WBITS + 16), False
+                self._member, self._has_begun = zlib.decompressobj(GZIP_WINDOW_BITS), False
         while self._has_begun and (part := self._member.decompress(b"", _CHUNK_BYTES)):
             yield part
 

@@ -24,6 +24,7 @@ from neardup_stream.streams.files.inputs import open_input
 from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc import framed_records, holds_http, page_url, warc_record
 from neardup_stream.streams.files.warc_framing import FramedRecord
+from neardup_stream.streams.gzip_format import GZIP_WINDOW_BITS
 from neardup_stream.wire.events import event_id
 from neardup_stream.wire.pages import PageDecoder
 from neardup_stream.wire.urls import canonical_url
@@ -39,7 +40,6 @@ NEAR_PROFILE: Final = "urn:neardup:revisit:near-duplicate:v1"
 MAX_BLOCK_BYTES: Final = 1 << 30
 """Of a record that is copied: it is held in memory. Longer ones count as damaged."""
 
-_GZIP: Final = zlib.MAX_WBITS + 16
 _PIECE_BYTES: Final = 1 << 20
 
 _CAPTURES: Final = frozenset({"response", "resource"})
@@ -210,7 +210,7 @@ class _Writer:
 
     def write(self, *pieces: bytes) -> None:
         """Write a record as a gzip member without a time, so that equal input gives equal output."""
-        member, packed = zlib.compressobj(zlib.Z_BEST_COMPRESSION, wbits=_GZIP), bytearray()
+        member, packed = zlib.compressobj(zlib.Z_BEST_COMPRESSION, wbits=GZIP_WINDOW_BITS), bytearray()
         for piece in (*pieces, b"\r\n\r\n"):
             for start in range(0, len(piece), _PIECE_BYTES):
                 packed += member.compress(memoryview(piece)[start : start + _PIECE_BYTES])

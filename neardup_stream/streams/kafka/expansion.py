@@ -15,6 +15,7 @@ from aiokafka.errors import CorruptRecordException
 from backports.zstd import ZstdDecompressor, ZstdError
 
 from neardup_stream.errors import BadPage
+from neardup_stream.streams.gzip_format import GZIP_WINDOW_BITS
 from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
 from neardup_stream.streams.kafka.record_headers import has_many_headers
 
@@ -23,7 +24,6 @@ __all__ = ["ExpansionExceeded", "HeadersExceeded", "RefusedValue", "bounded_code
 _LZ4_LARGEST_RATIO = 255
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES = 16
-_GZIP_WINDOW = 31
 
 
 Expand: TypeAlias = Callable[[bytes | memoryview], bytes]
@@ -100,7 +100,7 @@ def _bounded(expand: Callable[[bytes, int], bytes]) -> Expand:
 def _expand_gzip(payload: bytes, limit_bytes: int) -> bytes:
     expanded = bytearray()
     while payload and len(expanded) <= limit_bytes:
-        member = zlib.decompressobj(_GZIP_WINDOW)
+        member = zlib.decompressobj(GZIP_WINDOW_BITS)
         expanded += member.decompress(payload, limit_bytes + 1 - len(expanded))
         if not member.eof and len(expanded) <= limit_bytes:
             raise EOFError("the compressed batch ends too early")
