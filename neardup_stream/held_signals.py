@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
-__all__ = ["held_signals"]
+__all__ = ["ENDING_SIGNALS", "held_signals"]
 
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What asks a process to end."""
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def held_signals() -> Iterator[None]:
     def note(number: int, _frame: FrameType | None) -> None:
         noted.append(number)
 
-    handlers = {number: signal.getsignal(number) for number in _ENDING}
+    handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     held = {number: handler for number, handler in handlers.items() if _may_raise(handler)}
     for number in held:
         signal.signal(number, note)

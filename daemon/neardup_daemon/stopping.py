@@ -10,14 +10,13 @@ from typing import NamedTuple, TypeVar
 
 from neardup_daemon.exit_codes import OK, after_signal
 from neardup_daemon.logs import log_event
+from neardup_stream.held_signals import ENDING_SIGNALS
 
 __all__ = ["Stop", "Stopped", "is_ignored", "unless_stopped"]
 
 _T = TypeVar("_T")
 
 _logger = logging.getLogger(__name__)
-
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def is_ignored(number: signal.Signals) -> bool:
@@ -49,7 +48,7 @@ class Stop:
         """Listen while the block runs; a second signal cuts it short, and `exit_code` says so."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task
-        heard = [number for number in _SIGNALS if number != signal.SIGHUP or not is_ignored(number)]
+        heard = [number for number in ENDING_SIGNALS if number != signal.SIGHUP or not is_ignored(number)]
         for number in heard:
             loop.add_signal_handler(number, partial(self._receive, number, task))
         try:

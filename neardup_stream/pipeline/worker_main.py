@@ -23,6 +23,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Final, NamedTuple
 
+from neardup_stream.held_signals import ENDING_SIGNALS
 from neardup_stream.pipeline.worker_item import WorkerItem
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 
@@ -91,7 +92,7 @@ def main(control: socket.socket, item: WorkerItem) -> None:
 
 def ignore_signals() -> None:
     """Ignore what stops the daemon: a signal to the terminal or the group is for it, and it drains first."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in ENDING_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
