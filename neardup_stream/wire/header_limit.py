@@ -5,7 +5,10 @@ from typing import Final
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Headers
 
-__all__ = ["check_headers", "too_many_headers"]
+__all__ = ["DEFAULT_MAX_HEADERS", "check_headers", "too_many_headers"]
+
+DEFAULT_MAX_HEADERS: Final = 256
+"""Of a record."""
 
 _OWN: Final = "neardup."
 """How the names of our own headers begin, such as those of a replay, which do not count."""

@@ -17,7 +17,7 @@ from neardup_stream.message import Record, Skipped
 from neardup_stream.page import Page, PageId
 from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.foreign_fields import ForeignFields
-from neardup_stream.wire.header_limit import check_headers
+from neardup_stream.wire.header_limit import DEFAULT_MAX_HEADERS, check_headers
 from neardup_stream.wire.json_depth import MAX_JSON_DEPTH, is_too_deep, is_too_deep_object
 from neardup_stream.wire.lone_surrogates import lone_surrogate
 from neardup_stream.wire.presets import PRESETS, Preset
@@ -69,7 +69,7 @@ class PageLimits:
     max_url_bytes: int = 4096
     max_id_bytes: int = 4096
     max_meta_bytes: int = 64 * 1024
-    max_headers: int = 256
+    max_headers: int = DEFAULT_MAX_HEADERS
 
     def __post_init__(self) -> None:
         for name in ("max_page_bytes", "max_url_bytes", "max_id_bytes", "max_meta_bytes", "max_headers"):

@@ -12,8 +12,9 @@ from aiokafka import AIOKafkaProducer
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Record
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, DEFAULT_MAX_HEADERS
+from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
 from neardup_stream.streams.kafka.snapshot import open_snapshot
+from neardup_stream.wire.header_limit import DEFAULT_MAX_HEADERS
 from tests.contracts.streams import read_records
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, count_expansions
 

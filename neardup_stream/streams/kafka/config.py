@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from neardup_stream.credentials import Login, TlsFiles, password_of, tls_context
 from neardup_stream.errors import ConfigError
+from neardup_stream.wire.header_limit import DEFAULT_MAX_HEADERS
 
 __all__ = [
     "Compression",
@@ -30,7 +31,6 @@ OutOfRange = Literal["fail", "earliest", "latest"]
 SaslMechanism = Literal["none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 DEFAULT_MAX_EXPANDED_BYTES = 32 << 20
-DEFAULT_MAX_HEADERS = 256
 """The default limit of one decompressed batch."""
 
 _MIB = 1 << 20

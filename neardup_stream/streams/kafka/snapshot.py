@@ -16,12 +16,12 @@ from neardup_stream.streams.kafka.admin import TopicFacts, require_topics
 from neardup_stream.streams.kafka.aiokafka_batches_compat import parse_any_batch
 from neardup_stream.streams.kafka.config import (
     DEFAULT_MAX_EXPANDED_BYTES,
-    DEFAULT_MAX_HEADERS,
     KafkaConnection,
 )
 from neardup_stream.streams.kafka.consumer import close_consumer, fetch, position, record_in
 from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
 from neardup_stream.streams.kafka.starting import start_client
+from neardup_stream.wire.header_limit import DEFAULT_MAX_HEADERS
 
 __all__ = ["TopicSnapshot", "open_snapshot"]
 

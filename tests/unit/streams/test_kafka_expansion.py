@@ -8,8 +8,9 @@ from aiokafka.record._crecords import default_records as compiled_default_record
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
 from neardup_stream.streams.kafka.aiokafka_batches_compat import parse_any_batch
-from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, DEFAULT_MAX_HEADERS
+from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
 from neardup_stream.streams.kafka.expansion import ExpansionExceeded
+from neardup_stream.wire.header_limit import DEFAULT_MAX_HEADERS
 
 CODECS = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 LIMIT = 100_000

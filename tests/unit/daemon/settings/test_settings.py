@@ -22,10 +22,10 @@ from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.streams.kafka.config import (
     DEFAULT_MAX_EXPANDED_BYTES,
-    DEFAULT_MAX_HEADERS,
     KafkaConnection,
 )
 from neardup_stream.text.limits import TextLimits
+from neardup_stream.wire.header_limit import DEFAULT_MAX_HEADERS
 from neardup_stream.wire.pages import PageLimits
 from tests.unit.daemon.settings.refusals import refusal
 
