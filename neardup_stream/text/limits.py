@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 __all__ = ["MarkupLimits", "TextLimits"]
 
+_MAX_TEXT_BYTES = 4 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class MarkupLimits:
@@ -33,7 +35,7 @@ class MarkupLimits:
     max_formatting: int = 256
     max_options: int = 8192
     max_steps: int = 1 << 28
-    max_text_bytes: int = 4 << 20
+    max_text_bytes: int = _MAX_TEXT_BYTES
     max_copied_bytes: int = 64 << 20
 
 
@@ -47,4 +49,4 @@ class TextLimits:
     """
 
     markup: MarkupLimits = MarkupLimits()
-    max_text_bytes: int = 4 << 20
+    max_text_bytes: int = _MAX_TEXT_BYTES

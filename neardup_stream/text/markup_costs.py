@@ -6,9 +6,10 @@ has. One cheap pass counts what such pages have in common.
 
 import functools
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
@@ -19,17 +20,7 @@ from neardup_stream.text.limits import MarkupLimits
 __all__ = ["check_markup", "is_over", "load_markup_kernel"]
 
 _KERNEL_MODULE = "neardup_stream.text.markup_kernel"
-_LIMITS: Final[Sequence[LimitName]] = (
-    "max_nodes",
-    "max_depth",
-    "max_attributes",
-    "max_names",
-    "max_formatting",
-    "max_options",
-    "max_steps",
-    "max_text_bytes",
-    "max_copied_bytes",
-)
+_LIMITS: Final = cast("Sequence[LimitName]", [each.name for each in fields(MarkupLimits)])
 
 
 @functools.cache

@@ -1,4 +1,5 @@
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import get_args
 
 import pytest
 
@@ -207,3 +208,7 @@ def test_ordinary_markup_is_far_from_the_limit_of_copies(html: str) -> None:
 def test_markup_that_parsers_need_long_for_is_over_a_limit(html: str) -> None:
     with pytest.raises(BadPage, match="over_limit"):
         check_markup(html, MarkupLimits())
+
+
+def test_errors_may_name_every_limit() -> None:
+    assert {each.name for each in fields(MarkupLimits)} <= {*get_args(LimitName)}
