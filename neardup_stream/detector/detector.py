@@ -18,6 +18,7 @@ from neardup_stream.detector.config import DetectorConfig
 from neardup_stream.detector.given_pages import checked_ids, checked_pages, pages_of_texts
 from neardup_stream.detector.page_verdict import Home, PageVerdict, verdict_of
 from neardup_stream.detector.turns import Turns
+from neardup_stream.errors import NeardupError
 from neardup_stream.events import Event
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.indexes.permuted import PermutedIndex
@@ -56,6 +57,9 @@ class Detector:
 
     Calls wait for each other, also those of several threads, each in an event loop of its own.
 
+    A call that is cut off while it decides, as by a cancellation or `KeyboardInterrupt`, leaves pages stored
+    without a verdict. From then on every method raises NeardupError.
+
     Args:
         config: how pages are compared; None for the defaults.
     """
@@ -75,6 +79,7 @@ class Detector:
         self._stages = build_long_path(work, _no_message, retries, NoMeters())
         self._offsets = count()
         self._turns = Turns()
+        self._is_deciding = False
 
     async def add(self, texts: Mapping[str, str]) -> list[PageVerdict]:
         """Compare texts with all earlier ones, each also with those before it in this call, and keep them.
@@ -89,6 +94,7 @@ class Detector:
         Raises:
             BadPage: a text is too long, or half of a character is in an id; nothing is kept of the call.
             TypeError: texts are no mapping, an id or a text is no string, or an id is empty; likewise.
+            NeardupError: an earlier call was interrupted.
 
         Cost: see docs/library.md. The first call of a process loads the compiled kernels, the first one of a
             machine compiles them.
@@ -109,9 +115,11 @@ class Detector:
                 extracted within the limits, half of a character is in its id, its URL or the label of a
                 charset, or its time is outside the years 1970 to 9999; nothing is kept of the call.
             TypeError: one of them is no Page, a field is of another type, or an id is empty; likewise.
+            NeardupError: an earlier call was interrupted.
         """
         given = checked_pages(pages)
         async with self._turns:
+            self._check_decided()
             arrivals = await asyncio.to_thread(self._arrivals, given)
             batch = await self._decided(arrivals)
             return [verdict for run in batch.runs for verdict in await self._verdicts(run)]
@@ -129,9 +137,11 @@ class Detector:
         Raises:
             BadPage: a text is too long.
             TypeError: texts are no mapping, a name or a text is no string, or a name is empty.
+            NeardupError: an earlier call was interrupted.
         """
         pages = pages_of_texts(texts)
         async with self._turns:
+            self._check_decided()
             arrivals = await asyncio.to_thread(self._arrivals, pages)
             return await self._look_up(arrivals)
 
@@ -144,9 +154,11 @@ class Detector:
         Raises:
             BadPage: half of a character is in one; none is removed.
             TypeError: it is one id, not several, one is no string, or one is empty; likewise.
+            NeardupError: an earlier call was interrupted.
         """
         forgotten = checked_ids(page_ids)
         async with self._turns:
+            self._check_decided()
             await self._decided(
                 [Forget(RecordMetadata(position=self._next_position()), (page_id,)) for page_id in forgotten]
             )
@@ -161,11 +173,26 @@ class Detector:
             extracted.append(found)
         return list(self._fingerprint.fingerprint(extracted))
 
+    def _check_decided(self) -> None:
+        """Refuse to go on after a call that ended amid its decisions: it is not known which were made.
+
+        Raises:
+            NeardupError: there was one.
+        """
+        if self._is_deciding:
+            raise NeardupError(
+                "a call was interrupted, so what is stored may lack verdicts: make a new Detector"
+            )
+
     def _next_position(self) -> Position:
         return Position(_INPUT, next(self._offsets))
 
     async def _decided(self, items: Sequence[Arrival | Forget]) -> InFlightBatch:
-        """Take pages and forgets through the stages, and finish them as deliver and commit do."""
+        """Take pages and forgets through the stages, and finish them as deliver and commit do.
+
+        An error or an interruption leaves `_is_deciding` set.
+        """
+        self._is_deciding = True
         batch = InFlightBatch(
             records=(),
             record_count=len(items),
@@ -182,6 +209,7 @@ class Detector:
         if items:
             await self._clusters.trim({_INPUT: items[-1].record.position.offset + 1})
             await self._clusters.tidy(self._stores.records)
+        self._is_deciding = False
         return batch
 
     async def _verdicts(self, run: Run) -> list[PageVerdict]:
