@@ -8,7 +8,7 @@ Content that a site really repeats is rare, while frame that is treated as conte
 similar. So the bounds are low. If they would leave almost nothing of a page, the strict bound applies.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,10 +19,11 @@ from neardup_stream.errors import ConfigError
 
 __all__ = [
     "MIN_CONTENT_TOKENS",
+    "FirstLook",
     "FrameBounds",
     "FrameConfig",
-    "asks_for_landmarks",
     "content_lines",
+    "first_look",
     "frame_bounds",
     "strict_content_lines",
 ]
@@ -79,6 +80,20 @@ class FrameBounds(NamedTuple):
     text: int
 
 
+class FirstLook(NamedTuple):
+    """Which lines of many pages are content by the bounds alone.
+
+    Attributes:
+        is_content: of each line, bool.
+        is_open: of each page, whether `content_lines` may say otherwise, bool.
+        content_shares: of each page, the fraction of its tokens that is content, float64.
+    """
+
+    is_content: NDArray[np.bool_]
+    is_open: NDArray[np.bool_]
+    content_shares: NDArray[np.float64]
+
+
 def frame_bounds(page_count: int, config: FrameConfig) -> FrameBounds:
     """Return the bounds for a site with so many other counted pages: lenient while there are few."""
     markup = min(config.markup_pages, max(1, -(-page_count // 2)))
@@ -107,11 +122,39 @@ def content_lines(
     bounds = frame_bounds(page_count, config)
     content = counts < bounds.markup
     in_question = token_counts[content & (counts >= bounds.landmark)].sum()
-    if asks_for_landmarks(in_question, token_counts.sum()):
+    if _asks_for_landmarks(in_question, token_counts.sum()):
         content &= (counts < bounds.landmark) | ~landmarks()
     left = token_counts[content].sum()
     is_copy = bounds.markup == 1 and left <= (1 - COPY_SHARE) * token_counts.sum()
     return strict if is_copy or left < MIN_CONTENT_TOKENS else content
+
+
+def first_look(
+    counts: NDArray[np.int64],
+    token_counts: NDArray[np.int64],
+    line_counts: NDArray[np.int64],
+    is_markup: NDArray[np.bool_],
+    bounds: Sequence[FrameBounds],
+    config: FrameConfig,
+) -> FirstLook:
+    """Return what `content_lines` says of most pages, for many at once: it need not be asked of those.
+
+    Args:
+        counts: as there, of the lines of all pages, one page after the other.
+        token_counts: likewise.
+        line_counts: how many lines each page has, from 1, int64[pages].
+        is_markup: of each page, bool[pages].
+        bounds: of each page; of sites with 3 other counted pages or more.
+        config: the bounds where many pages are known.
+    """
+    starts, markup_pages = np.cumsum(line_counts) - line_counts, np.array([each.markup for each in bounds])
+    is_content = counts < np.repeat(np.where(is_markup, markup_pages, config.text_pages), line_counts)
+    is_in_question = is_content & (counts >= np.repeat([each.landmark for each in bounds], line_counts))
+    page_tokens = np.add.reduceat(token_counts, starts)
+    asks = _asks_for_landmarks(np.add.reduceat(token_counts * is_in_question, starts), page_tokens)
+    may_leave_too_little = markup_pages < config.markup_pages
+    shares = np.add.reduceat(token_counts * is_content, starts) / page_tokens
+    return FirstLook(is_content, is_markup & (asks | may_leave_too_little), shares)
 
 
 def strict_content_lines(
@@ -122,7 +165,7 @@ def strict_content_lines(
     return is_content
 
 
-def asks_for_landmarks(in_question: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _asks_for_landmarks(in_question: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether so many tokens of a page are undecided that its markup is parsed for landmarks."""
     asks: NDArray[np.bool_] = in_question >= np.maximum(MIN_CONTENT_TOKENS, LANDMARK_SHARE * tokens)
     return asks

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_wholes
 from neardup_stream.fingerprints.simhash import PageLines, line_token_counts, view_lines
 from neardup_stream.fingerprints.sketch import SketchConfig
-from neardup_stream.frames.lines import asks_for_landmarks, content_lines, strict_content_lines
+from neardup_stream.frames.lines import content_lines, first_look, frame_bounds, strict_content_lines
 from neardup_stream.frames.table import distinct_lines
 from neardup_stream.message import Position
 from neardup_stream.pipeline.arrival import Arrival, Lesson
@@ -156,15 +156,17 @@ class BatchViews:
                 for site, of_site in sites.items()
             ]
         )
-        is_markup = np.repeat([self._arrivals[row].is_markup for row in rows], line_counts)
-        is_content = counts < np.where(is_markup, config.markup_pages, config.text_pages)
-        tokens = line_token_counts(lines)
-        page_tokens = np.add.reduceat(tokens, starts)
-        asked = tokens * (is_markup & is_content & (counts >= config.landmark_pages))
-        asks = asks_for_landmarks(np.add.reduceat(asked, starts), page_tokens)
-        shares = np.add.reduceat(tokens * is_content, starts) / page_tokens
+        bounds = [
+            of_page
+            for site, of_site in sites.items()
+            for of_page in [frame_bounds(self._sites[site].page_count, config)] * len(of_site)
+        ]
+        is_markup = np.array([self._arrivals[row].is_markup for row in rows])
+        is_content, is_open, shares = first_look(
+            counts, line_token_counts(lines), line_counts, is_markup, bounds, config
+        )
         for row, start, count, must_ask, share in zip(
-            rows, starts.tolist(), line_counts.tolist(), asks.tolist(), shares.tolist(), strict=True
+            rows, starts.tolist(), line_counts.tolist(), is_open.tolist(), shares.tolist(), strict=True
         ):
             self._masks[row] = self.mask(row) if must_ask else is_content[start : start + count]
             if is_sampled(self._arrivals[row], share) and not self._has_lesson(row):
