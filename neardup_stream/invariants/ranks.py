@@ -28,9 +28,12 @@ def _shared_ranks(evidence: Evidence) -> Iterator[Violation]:
     records = evidence.history.records.values()
     ranks = array("Q", (record.rank for record in records if record.rank))
     known, counts = np.unique(np.array(ranks, dtype=np.uint64), return_counts=True)
-    for rank in known[counts > 1].tolist():
-        pages = ", ".join(sorted(record.id for record in records if record.rank == rank))
-        yield Violation(7, f"rank {rank} is that of several pages: {pages}")
+    sharing: dict[int, list[str]] = {rank: [] for rank in known[counts > 1].tolist()}
+    for record in records if sharing else ():
+        if record.rank in sharing:
+            sharing[record.rank].append(record.id)
+    for rank, pages in sharing.items():
+        yield Violation(7, f"rank {rank} is that of several pages: {', '.join(sorted(pages))}")
 
 
 def _disordered(evidence: Evidence) -> Iterator[Violation]:

@@ -40,6 +40,17 @@ def test_a_rank_that_two_pages_have_is_found() -> None:
     assert found == [f"rank {rank(11)} is that of several pages: {page_url(11)}, {page_url(5)}"]
 
 
+def test_of_several_ranks_that_pages_share_each_is_found_with_all_its_pages() -> None:
+    history = sound_history()
+    for page, shared in ((5, 11), (4, 11), (3, 2)):
+        history = with_record(history, page, rank=rank(shared))
+
+    assert [each for each in blame(history)[7] if "several" in each] == [
+        f"rank {rank(2)} is that of several pages: {page_url(2)}, {page_url(3)}",
+        f"rank {rank(11)} is that of several pages: {page_url(11)}, {page_url(4)}, {page_url(5)}",
+    ]
+
+
 def test_members_out_of_order_are_found() -> None:
     history = with_record(sound_history(), 3, rank=1000)
 
