@@ -22,6 +22,7 @@ from neardup_stream.hashing.ranks import mixed
 from neardup_stream.hashing.stable import token_hash
 from neardup_stream.hashing.windows import Shift, cyclic_shift, window_hashes
 from neardup_stream.ordered import are_first
+from neardup_stream.text.arguments import whole_number_in
 from neardup_stream.text.canonical import canonicalize
 from neardup_stream.text.tokens import split_tokens
 
@@ -46,7 +47,8 @@ class ShingleConfig:
         is_bag: whether occurrences after the first count.
 
     Raises:
-        ConfigError: the width is out of its range.
+        ConfigError: the width is out of its range, or there is no such hash.
+        TypeError: the width is no whole number.
     """
 
     shingle_tokens: int = 3
@@ -54,8 +56,9 @@ class ShingleConfig:
     is_bag: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.shingle_tokens <= MAX_SHINGLE_TOKENS:
-            raise ConfigError(f"shingle_tokens is {self.shingle_tokens}, must be 1 to {MAX_SHINGLE_TOKENS}")
+        whole_number_in("shingle_tokens", self.shingle_tokens, 1, MAX_SHINGLE_TOKENS)
+        if self.hash not in _SHIFTS:
+            raise ConfigError(f"hash is {self.hash!r}, must be one of {', '.join(_SHIFTS)}")
 
 
 def token_hashes(text: str) -> Words:

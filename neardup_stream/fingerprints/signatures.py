@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.errors import ConfigError
+from neardup_stream.text.arguments import whole_number, whole_number_in
 
 __all__ = [
     "MAX_SLICES",
@@ -59,6 +60,7 @@ class SignaturePlan:
 
     Raises:
         ConfigError: a number is out of its range.
+        TypeError: `document_count` or `slices` is no whole number.
     """
 
     document_count: int
@@ -67,13 +69,13 @@ class SignaturePlan:
     false_drops: float
 
     def __post_init__(self) -> None:
+        whole_number("document_count", self.document_count)
         if self.document_count < 1 or not 0 < self.terms <= _MAX_TERMS:
             raise ConfigError(
                 f"{self.document_count} pages of {self.terms} terms cannot be planned: both must be above 0,"
                 f" and terms at most {_MAX_TERMS:,.0f}"
             )
-        if not 1 <= self.slices <= MAX_SLICES:
-            raise ConfigError(f"slices is {self.slices}, must be 1 to {MAX_SLICES}")
+        whole_number_in("slices", self.slices, 1, MAX_SLICES)
         if not 0 < self.false_drops < self.document_count:
             raise ConfigError(
                 f"{self.false_drops:g} false drops are allowed: must be above 0 and below the"

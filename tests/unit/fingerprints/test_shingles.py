@@ -108,3 +108,13 @@ def test_a_width_at_the_limit_is_taken(width: int) -> None:
 def test_a_width_beyond_the_limit_is_refused(width: int) -> None:
     with pytest.raises(ConfigError, match=f"shingle_tokens is {width}"):
         ShingleConfig(width)
+
+
+def test_a_width_that_is_no_whole_number_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"shingle_tokens is 2\.5, must be a whole number"):
+        ShingleConfig(2.5)  # type: ignore[arg-type]
+
+
+def test_a_hash_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ConfigError, match="hash is 'md5', must be one of cyclic, rabin"):
+        ShingleConfig(hash="md5")  # type: ignore[arg-type]

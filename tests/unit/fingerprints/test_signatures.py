@@ -1,6 +1,7 @@
 """The planner of signature files: its equations, the worked example, and what lengths do to it."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,4 +119,18 @@ def test_terms_on_a_fortieth_of_many_pages_are_cheaper_with_slices_of_their_own(
 )
 def test_numbers_out_of_range_are_refused(numbers: tuple[int, float, int, float], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
+        SignaturePlan(*numbers)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "complaint"),
+    [
+        ((10.5, 182, 8, 1), r"document_count is 10\.5"),
+        ((10, 182, 8.5, 1), r"slices is 8\.5"),
+    ],
+)
+def test_counts_that_are_no_whole_numbers_are_refused(
+    numbers: tuple[Any, float, Any, float], complaint: str
+) -> None:
+    with pytest.raises(TypeError, match=f"{complaint}, must be a whole number"):
         SignaturePlan(*numbers)
