@@ -37,9 +37,14 @@ class RetryPolicy:
         Raises:
             ConfigError: a negative wait, or a first pause longer than the longest.
         """
-        if self.retry_deadline_seconds < 0 or not 0 < self.first_pause_seconds <= self.longest_pause_seconds:
+        if self.retry_deadline_seconds < 0:
             raise ConfigError(
-                f"pipeline.retry_deadline_seconds ({self.retry_deadline_seconds}) must not be negative"
+                f"pipeline.retry_deadline_seconds is {self.retry_deadline_seconds}, must not be negative"
+            )
+        if not 0 < self.first_pause_seconds <= self.longest_pause_seconds:
+            raise ConfigError(
+                f"first_pause_seconds is {self.first_pause_seconds},"
+                f" must be above 0 and at most longest_pause_seconds ({self.longest_pause_seconds})"
             )
 
 

@@ -135,11 +135,14 @@ async def test_other_errors_are_not_repeated() -> None:
 
 
 @pytest.mark.parametrize(
-    "retry_policy", [{"retry_deadline_seconds": -1}, {"first_pause_seconds": 0}, {"first_pause_seconds": 9}]
+    ("name", "seconds"),
+    [("retry_deadline_seconds", -1), ("first_pause_seconds", 0), ("first_pause_seconds", 9)],
 )
-def test_a_schedule_that_cannot_run_is_refused(retry_policy: dict[str, float]) -> None:
-    with pytest.raises(ConfigError):
-        RetryPolicy(**retry_policy)
+def test_a_schedule_that_cannot_run_is_refused_by_the_name_of_what_is_wrong(
+    name: str, seconds: float
+) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is {seconds}"):
+        RetryPolicy(**{name: seconds})
 
 
 async def test_a_cancellation_that_a_step_swallows_still_ends_the_task() -> None:
