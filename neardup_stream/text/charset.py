@@ -67,6 +67,7 @@ def _codec_of(label: str) -> str | None:
 
     Hyphens and underscores are equivalent, as in `latin-1`.
     """
+    label = label.encode("utf-8", "replace").decode()  # half of a character is in no label
     spellings = (label, label.replace("_", "-"), label.replace("-", "").replace("_", ""))
     codecs_known = (map_encoding_to_html5(spelling, fallback_utf8=False) for spelling in spellings)
     return next(filter(None, codecs_known), None)

@@ -31,6 +31,8 @@ FALLEN_BACK = {
     "a-codec-but-no-charset": (GERMAN.encode(), "rot13", None, GERMAN),
     "wrong-label": (RUSSIAN.encode("cp1251"), "utf-8", None, RUSSIAN),
     "wrong-label-for-utf-8": (JAPANESE.encode(), "euc-jp", None, JAPANESE),
+    "half-of-a-character-in-label": (GERMAN.encode(), "utf-8\ud800", None, GERMAN),
+    "half-of-a-character-in-content-type": (GERMAN.encode(), None, "text/html; charset=\udfffx", GERMAN),
     "unknown-in-content-type": (GERMAN.encode(), None, "text/html; charset=x-klingon", GERMAN),
     "cut-off-character": (GERMAN.encode() + b"\xc3", "utf-8", None, GERMAN + "\ufffd"),
     "half-a-unit": (codecs.BOM_UTF16_LE + b"a\0b", None, None, "a\ufffd"),
