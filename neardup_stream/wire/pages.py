@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from neardup_stream.errors import BadPage, LimitName
+from neardup_stream.errors import BadPage, ConfigError, LimitName
 from neardup_stream.message import Record, Skipped
 from neardup_stream.page import Page, PageId
 from neardup_stream.wire.content_types import is_text_type
@@ -48,8 +48,7 @@ _BOM = b"\xef\xbb\xbf"
 
 _DETAIL_CHARACTERS = 100
 _LONGEST_KEY_URL_BYTES = 64 * 1024
-"""The longest key that is parsed as a URL: keys have no limit of ours, and parsing a megabyte takes seconds.
-"""
+"""The longest key that is parsed as a URL: keys have no limit of ours, and a megabyte takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +71,10 @@ class PageLimits:
     max_headers: int = DEFAULT_MAX_HEADERS
 
     def __post_init__(self) -> None:
+        """Refuse limits that no page keeps, by a ConfigError."""
         for name in ("max_page_bytes", "max_url_bytes", "max_id_bytes", "max_meta_bytes", "max_headers"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} = {getattr(self, name)}: must be at least 1")
+                raise ConfigError(f"limits.{name} is {getattr(self, name)}, must be at least 1")
 
 
 class PageInput(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import pytest
 
-from neardup_stream.errors import BadPage, BadPageReason
+from neardup_stream.errors import BadPage, BadPageReason, ConfigError
 from neardup_stream.message import Skipped
 from neardup_stream.page import Page, PageId
 from neardup_stream.wire.pages import PageDecoder, PageLimits
@@ -303,7 +303,7 @@ def test_a_record_has_as_many_headers_as_its_limit() -> None:
 )
 def test_a_limit_is_at_least_one(name: str) -> None:
     assert getattr(PageLimits(**{name: 1}), name) == 1
-    with pytest.raises(ValueError, match=f"{name} = 0"):
+    with pytest.raises(ConfigError, match=f"limits.{name} is 0"):
         PageLimits(**{name: 0})
 
 
