@@ -76,8 +76,8 @@ class Placement(msgspec.Struct, frozen=True, gc=False):
         cluster: the present cluster of the page; None for a forget, and for what is superseded.
         is_duplicate: another page represents its cluster.
         merges: in order; each absorbed cluster once.
-        departure: None when {c} knew no earlier living version. A page that stood alone, never linked,
-            may be unknown here: then its earlier cluster was `lone_cluster_id(handle, earlier version)`.
+        departure: None when the clusters knew no earlier living version. They may not know a page that stood
+            alone and was never linked: its earlier cluster was `lone_cluster_id(handle, earlier version)`.
         was_linked: an earlier version once belonged to a cluster of two or more.
         is_superseded: this version or a later one was decided or removed before, so nothing was done.
         dropped_edges: pages it matches that are not decided yet, and for which enough matches wait already.

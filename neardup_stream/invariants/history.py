@@ -52,13 +52,13 @@ class StoredCluster(NamedTuple):
 class History(NamedTuple):
     """The contents of topics and stores.
 
-    Read the committed offsets first and the stores last: see `Expectations`.
+    The committed offsets are read first and the stores last, so everything below the offsets is in the rest.
 
     Attributes:
-        inputs: the retained records of the pages topics, read by `read_inputs`.
-        committed: the group's next offset of each partition.
-        events: the events topic, in order within each partition, with repeats; as messages in either mode.
-        dead_letters: the dead-letter topic.
+        inputs: the records of the pages topics that are still there, or of files, read by `read_inputs`.
+        committed: the group's next offset of each partition; of a file the offset after its last record.
+        events: of the topic, in order within each partition, or of files; with repeats, in either mode.
+        dead_letters: of the topic, or of files.
         records: every stored page record, including stubs.
         clusters: every cluster of two or more, by id.
         ends: offset after the last record of each partition, where known.

@@ -10,8 +10,8 @@ from neardup_stream.pipeline.in_flight import InFlightLimits
 __all__ = ["LoopConfig"]
 
 
-def _is_resumed(_partition: Partition) -> bool:
-    """Return True: a stream is resumed where it was committed."""
+def _is_never_read_again(_partition: Partition) -> bool:
+    """Return False: a stream is resumed where it was committed."""
     return False
 
 
@@ -33,7 +33,7 @@ class LoopConfig:
     limits: InFlightLimits = InFlightLimits()  # noqa: RUF009 - frozen, so one default serves all
     commit_interval_seconds: float = 1.0
     drain_seconds: float = 20.0
-    is_read_again: Callable[[Partition], bool] = _is_resumed
+    is_read_again: Callable[[Partition], bool] = _is_never_read_again
     prepared_at_once: int = 1
 
     def __post_init__(self) -> None:
