@@ -18,13 +18,13 @@ from neardup_stream.ordered import are_first
 from neardup_stream.page import Handle
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers, TableStore
 
-__all__ = ["FoundMembers", "PageColumns", "PermutedIndex", "scheme_of", "table_entries"]
+__all__ = ["FoundMembers", "IndexedColumns", "PermutedIndex", "scheme_of", "table_entries"]
 
 _BAND_ONLY = 255
 """The distance of a page that only bands found: above every real distance."""
 
 
-class PageColumns(NamedTuple):
+class IndexedColumns(NamedTuple):
     """Pages as the index stores them, one row each; see `IndexedPage`.
 
     Attributes:
@@ -92,7 +92,7 @@ class PermutedIndex:
         found = await self.probe_and_insert_columns(_columns_of(pages, self._layout))
         return found.probed(len(pages))
 
-    async def probe_and_insert_columns(self, pages: PageColumns) -> FoundMembers:
+    async def probe_and_insert_columns(self, pages: IndexedColumns) -> FoundMembers:
         """Do the same for pages in columns."""
         entries = _entries(pages, self._layout)
         answer = await self._store.probe_and_insert(entries, self._limits)
@@ -123,9 +123,9 @@ def table_entries(pages: Sequence[IndexedPage], layout: IndexLayout) -> TableEnt
     return _entries(_columns_of(pages, layout), layout)
 
 
-def _columns_of(pages: Sequence[IndexedPage], layout: IndexLayout) -> PageColumns:
+def _columns_of(pages: Sequence[IndexedPage], layout: IndexLayout) -> IndexedColumns:
     bands = np.array([page.bands for page in pages], dtype=np.uint64)
-    return PageColumns(
+    return IndexedColumns(
         handles=np.array([page.handle for page in pages], dtype=np.uint64),
         version_bytes=np.array([version_byte(page.version) for page in pages], dtype=np.uint8),
         fingerprints=np.array([page.fingerprint for page in pages], dtype=np.uint64),
@@ -133,7 +133,7 @@ def _columns_of(pages: Sequence[IndexedPage], layout: IndexLayout) -> PageColumn
     )
 
 
-def _entries(pages: PageColumns, layout: IndexLayout) -> TableEntries:
+def _entries(pages: IndexedColumns, layout: IndexLayout) -> TableEntries:
     words, page_count = _table_words(pages, layout), len(pages.handles)
     bucket_bits, suffix_bits, open_bits, suffix_bytes = np.array(layout.cuts, dtype=np.uint64).T
     below_bucket = np.uint64(56) - bucket_bits
@@ -156,7 +156,7 @@ def _entries(pages: PageColumns, layout: IndexLayout) -> TableEntries:
     )
 
 
-def _table_words(pages: PageColumns, layout: IndexLayout) -> Words:
+def _table_words(pages: IndexedColumns, layout: IndexLayout) -> Words:
     """Return the sort key of each page in each table, from the leading bit: (pages, tables)."""
     permuted = [table.apply(pages.fingerprints) for table in layout.tables]
     return np.column_stack([pages.bands << np.uint64(32), *permuted])
@@ -168,7 +168,7 @@ def _low_mask(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _collect(
-    pages: PageColumns, entries: TableEntries, answer: ProbeAnswer, layout: IndexLayout, *, inserted: bool
+    pages: IndexedColumns, entries: TableEntries, answer: ProbeAnswer, layout: IndexLayout, *, inserted: bool
 ) -> FoundMembers:
     """Return each candidate once, the nearest first.
 
@@ -214,7 +214,7 @@ def _nearest(rows: NDArray[np.uint32], distances: NDArray[np.uint8], seen: Table
     return once[np.lexsort(order)]
 
 
-def _is_before(pages: PageColumns, rows: NDArray[np.uint32], seen: TableMembers) -> NDArray[np.bool_]:
+def _is_before(pages: IndexedColumns, rows: NDArray[np.uint32], seen: TableMembers) -> NDArray[np.bool_]:
     """Return whether each seen page was stored before the page that saw it; pages of the batch may not be."""
     is_before = np.ones(len(rows), dtype=np.bool_)
     at = np.flatnonzero(np.isin(seen.handles, pages.handles))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.fingerprints.sketch import estimate_resemblances
-from neardup_stream.indexes.permuted import FoundMembers, PageColumns, PermutedIndex, scheme_of
+from neardup_stream.indexes.permuted import FoundMembers, IndexedColumns, PermutedIndex, scheme_of
 from neardup_stream.indexes.protocol import Probed
 from neardup_stream.match import Match
 from neardup_stream.meters import PipelineMeters, Rejection
@@ -254,9 +254,9 @@ class ShortVerify:
                 self._meters.rejected_candidates(rejection, count)
 
 
-def _indexed(pages: NewPages, live: NDArray[np.intp]) -> PageColumns:
+def _indexed(pages: NewPages, live: NDArray[np.intp]) -> IndexedColumns:
     """Return some of the pages as the index stores them, see `indexed_pages`."""
     columns = pages.columns
     scopes = [columns.scopes[row] for row in live.tolist()]
     fingerprints, bands = banded_columns(columns.fingerprints[live], columns.bands[live], scopes)
-    return PageColumns(pages.handles[live], np.ones(live.size, np.uint8), fingerprints, bands)
+    return IndexedColumns(pages.handles[live], np.ones(live.size, np.uint8), fingerprints, bands)
