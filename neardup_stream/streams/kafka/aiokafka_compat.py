@@ -43,7 +43,10 @@ async def close_client(consumer: AIOKafkaConsumer) -> None:
 
 
 def has_ended_task(consumer: AIOKafkaConsumer) -> bool:
-    """Return whether a task of the consumer failed, or one that must not end has ended."""
+    """Return whether a task of the consumer failed, or one that must not end has ended.
+
+    Then it will never again read, commit or send heartbeats.
+    """
     coordinator, fetcher = consumer._coordinator, consumer._fetcher
     main = [coordinator._coordination_task, fetcher._fetch_task]
     helpers = [coordinator._heartbeat_task, coordinator._commit_refresh_task]

@@ -18,7 +18,6 @@ from neardup_stream.streams.kafka.aiokafka_batches_compat import parse_any_batch
 from neardup_stream.streams.kafka.aiokafka_compat import (
     client_of,
     close_client,
-    has_ended_task,
     take_fetched,
 )
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
@@ -32,7 +31,6 @@ __all__ = [
     "FetchedRecords",
     "close_consumer",
     "fetch",
-    "is_broken",
     "last_answer_seconds",
     "open_consumer",
     "partition_count",
@@ -79,14 +77,6 @@ async def close_consumer(consumer: AIOKafkaConsumer) -> None:
     if outcome != [None]:
         _log.info("consumer_closed_by_force", extra={"fields": {"error": repr(outcome)}})
         await close_client(consumer)
-
-
-def is_broken(consumer: AIOKafkaConsumer) -> bool:
-    """Return whether one of its tasks has ended.
-
-    So that it will never again read, commit or send heartbeats.
-    """
-    return has_ended_task(consumer)
 
 
 async def fetch(

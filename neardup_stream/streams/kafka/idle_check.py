@@ -25,7 +25,7 @@ class Silence:
         self._answer_seconds = 0.0
         self._heard_seconds = monotonic()
 
-    def broken(self) -> None:
+    def heard(self) -> None:
         """Reset the time: a broker has answered."""
         self._heard_seconds = monotonic()
 
@@ -46,6 +46,6 @@ class Silence:
             is_answered = await explain(self._config.connection, self._config.topics, "Read")
             if assignment or not is_answered:
                 raise unavailable("timeout", f"reading: no broker has answered for {silence:.0f} s")
-            self.broken()
+            self.heard()
         if any(not consumer.partitions_for_topic(topic) for topic in self._config.topics):
             await require_topics(self._config.connection, self._config.topics, "Read")

@@ -23,13 +23,12 @@ from neardup_stream.errors import InvariantBroken, NeardupError
 from neardup_stream.message import Partition, Record
 from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.streams.buffer import take_records
-from neardup_stream.streams.kafka.aiokafka_compat import generation_of
+from neardup_stream.streams.kafka.aiokafka_compat import generation_of, has_ended_task
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
 from neardup_stream.streams.kafka.consumer import (
     FetchedRecords,
     close_consumer,
     fetch,
-    is_broken,
     partition_count,
     record_in,
     unread_counts,
@@ -196,13 +195,13 @@ class KafkaSource:
 
     async def _join(self) -> AIOKafkaConsumer:
         consumer = await join(self._config, self._beginnings, Listener(self._revoked, self._assigned))
-        self._silence.broken()
+        self._silence.heard()
         return consumer
 
     async def _working_consumer(self) -> AIOKafkaConsumer:
         """Return the consumer, or a new one if it is broken."""
         consumer = self._consumer
-        if consumer is not None and not is_broken(consumer):
+        if consumer is not None and not has_ended_task(consumer):
             return consumer
         if consumer is not None:
             _log.warning("consumer_replaced", extra={"fields": {"group_id": self._config.group_id}})
@@ -306,7 +305,7 @@ class KafkaSource:
         fields = {"partitions": sorted(map(name_of, assigned))}
         _log.info("partitions_assigned", extra={"fields": fields})
         self._untaken = set(assigned)
-        self._silence.broken()
+        self._silence.heard()
         self._is_member = True
         if self._consumer is not None:
             self._generation = generation_of(self._consumer)
