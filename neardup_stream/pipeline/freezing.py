@@ -65,16 +65,20 @@ def freeze_arrivals(
         if arrival.is_decided:
             frozen.append(
                 FrozenPage(
-                    logged,
-                    arrival.fingerprint,
-                    arrival.text_fingerprint,
-                    arrival.sketch,
-                    arrival.shingle_count,
-                    arrival.whole,
-                    arrival.whole_count,
-                    scope_hash(arrival.scope),
-                    keys,
-                    *kept,
+                    logged=logged,
+                    fingerprint=arrival.fingerprint,
+                    text_fingerprint=arrival.text_fingerprint,
+                    sketch=arrival.sketch,
+                    shingle_count=arrival.shingle_count,
+                    whole=arrival.whole,
+                    whole_count=arrival.whole_count,
+                    scope=scope_hash(arrival.scope),
+                    keys=keys,
+                    text=kept.text,
+                    terms=kept.terms,
+                    token_count=kept.token_count,
+                    passages=kept.passages,
+                    prefixes=kept.prefixes,
                 )
             )
         else:
