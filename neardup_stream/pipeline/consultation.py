@@ -108,42 +108,51 @@ def consult_keyed(
     that has matches.
     """
     asked = AskedKeys(pages)
-    consulted = Consulted([NOT_ARCHIVED] * len(pages), 0, 0)
-    found: defaultdict[int, list[tuple[OpenArchive, Match]]] = defaultdict(list)
-    for archive in archives:
+    candidate_count = sampled_count = 0
+    found: defaultdict[int, list[_Found]] = defaultdict(list)
+    for number, archive in enumerate(archives):
         probed = archive.index.probe(*asked.of(archive.index.key_kinds, archive.reference))
-        consulted = consulted._replace(
-            candidate_count=consulted.candidate_count + probed.rows.size,
-            sampled_count=consulted.sampled_count + probed.sampled_count,
-        )
+        candidate_count += probed.rows.size
+        sampled_count += probed.sampled_count
         if probed.rows.size:
             for place, matches in _matches(record_of, archive, probed, config):
-                found[place] += [(archive, match) for match in matches]
-    for place, pairs in found.items():
-        pairs.sort(key=lambda each: best_first(each[1]))
-        consulted.answers[place] = ArchivedMatches((), len(pairs))
-        del pairs[matches_limit:]
-    keys = {id(archive): _keys_in_common(pages, archive, found) for archive in archives if found}
-    for place, pairs in found.items():
+                if matches:
+                    found[place] += [_Found(number, match) for match in matches]
+    best = {
+        place: sorted(of_page, key=lambda each: best_first(each.match))[:matches_limit]
+        for place, of_page in found.items()
+    }
+    keys = [_keys_in_common(pages, archives, number, best) for number in range(len(archives)) if best]
+    answers = [NOT_ARCHIVED] * len(pages)
+    for place, of_page in best.items():
         named = tuple(
-            _named(archive, match, keys[id(archive)][place].get(int(match.handle), ()))
-            for archive, match in pairs
+            _named(archives[number], match, keys[number][place].get(int(match.handle), ()))
+            for number, match in of_page
         )
-        consulted.answers[place] = consulted.answers[place]._replace(matches=named)
-    return consulted
+        answers[place] = ArchivedMatches(named, total=len(found[place]))
+    return Consulted(answers, candidate_count, sampled_count)
+
+
+class _Found(NamedTuple):
+    """A match of a page, and the number of the archive that has it."""
+
+    archive: int
+    match: Match
 
 
 def _keys_in_common(
     pages: Sequence[KeyedPage | None],
-    archive: OpenArchive,
-    found: Mapping[int, Sequence[tuple[OpenArchive, Match]]],
+    archives: Sequence[OpenArchive],
+    number: int,
+    found: Mapping[int, Sequence[_Found]],
 ) -> dict[int, dict[int, tuple[str, ...]]]:
     """Return for the places of pages, by row of a frozen page in one archive, which keys both have."""
     rows = {
-        place: FoundRows(page, [int(match.handle) for other, match in pairs if other is archive])
-        for place, pairs in found.items()
+        place: FoundRows(page, [int(each.match.handle) for each in of_page if each.archive == number])
+        for place, of_page in found.items()
         if (page := pages[place]) is not None
     }
+    archive = archives[number]
     return dict(zip(rows, keys_in_common(list(rows.values()), archive.index, archive.reference), strict=True))
 
 
