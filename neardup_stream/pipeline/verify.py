@@ -136,41 +136,46 @@ async def detect(
         StoreUnavailable: detecting again gives the same matches.
     Cost: one fetch for the batch; a probe call and a fetch more where stale were in the way.
     """
-    detected = Detected([], 0, Counter(), 0)
     verdicts: list[Verdict] = [NOTHING] * len(registered)
-    rows = list(range(len(registered)))
-    truncated_count = 0
+    rejections: Counter[Rejection] = Counter()
+    candidate_count = bucket_cap_hits = truncated_count = 0
+    rows: Sequence[int] = range(len(registered))  # of the pages without a last verdict
     for repeat in range(_MAX_REPEATS):
+        pages = [registered[row] for row in rows]
         if repeat:
-            probed = await probe(probing_pages([registered[row] for row in rows]), index)
-        some = [registered[row] for row in rows]
-        found = await _verified(some, probed.candidates, store, config, find_former)
+            probed = await probe(probing_pages(pages), index)
+        found = await _verified(pages, probed.candidates, store, config, find_former)
         for row, verdict in zip(rows, found.verdicts, strict=True):
             verdicts[row] = verdict
-        detected = Detected(
-            [],
-            detected.candidate_count + sum(map(len, probed.candidates)),
-            detected.rejections + found.rejections,
-            detected.bucket_cap_hits + probed.bucket_cap_hits,
-        )
-        stale_candidates = {
-            (each.handle, each.version_byte)
-            for row, of_page in enumerate(found.stale_candidates)
-            for each in of_page
-            if row in probed.truncated_rows or not is_kept(each)
-        }
-        if stale_candidates:
-            await index.remove_stale(probed, stale_candidates)
-        again = [i for i in probed.truncated_rows if found.stale_candidates[i]]
-        truncated_count += len(probed.truncated_rows) - len(again)
-        rows = [rows[i] for i in sorted(again)]
+        candidate_count += sum(map(len, probed.candidates))
+        rejections += found.rejections
+        bucket_cap_hits += probed.bucket_cap_hits
+        if removable := _removable(found.stale_candidates, probed.truncated_rows, is_kept):
+            await index.remove_stale(probed, removable)
+        behind_stale = [at for at in sorted(probed.truncated_rows) if found.stale_candidates[at]]
+        truncated_count += len(probed.truncated_rows) - len(behind_stale)
+        rows = [rows[at] for at in behind_stale]
         if not rows:
             break
     judged = [
         Judged(page, verdict.matches, verdict.containers)
         for page, verdict in zip(registered, verdicts, strict=True)
     ]
-    return detected._replace(judged=judged, truncated_count=truncated_count + len(rows))
+    return Detected(judged, candidate_count, rejections, bucket_cap_hits, truncated_count + len(rows))
+
+
+def _removable(
+    stale_candidates: Sequence[Sequence[Candidate]],
+    truncated: frozenset[int],
+    is_kept: Callable[[Candidate], bool],
+) -> set[tuple[Handle, int]]:
+    """Return which stale candidates are removed now: all that hide others, and those that are not kept."""
+    return {
+        (each.handle, each.version_byte)
+        for at, of_page in enumerate(stale_candidates)
+        for each in of_page
+        if at in truncated or not is_kept(each)
+    }
 
 
 async def _verified(
