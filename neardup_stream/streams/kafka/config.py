@@ -33,9 +33,6 @@ SaslMechanism = Literal["none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 DEFAULT_MAX_EXPANDED_BYTES = 32 << 20
 """The default limit of one decompressed batch."""
 
-DEFAULT_MAX_HEADERS = 256
-"""The default limit of the headers of one record."""
-
 _MIB = 1 << 20
 
 
