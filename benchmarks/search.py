@@ -118,15 +118,13 @@ def measure(made: MadePages, directory: Path, *, others: bool) -> Figures:
     path = directory / "pages.nda"
     timed = build(path, made, truth)
     index = SlicedIndex.open(path)
-    size = sum(
-        section.size_bytes for section in index.archive.header.sections if section.name.startswith("search.")
-    )
+    sections = {each.name: each for each in index.archive.header.sections if each.name.startswith("search.")}
     asked = queries(rare, common, frequent)
     return Figures(
         pages=count,
         terms=timed.term_count / count,
-        bytes_a_page=size / count,
-        frequent_terms=index.tiles.private_count,
+        bytes_a_page=sum(each.size_bytes for each in sections.values()) / count,
+        frequent_terms=sections["search.terms"].item_count,
         sliced_pages_a_second=count / timed.sliced_seconds,
         frozen_pages_a_second=count / timed.all_seconds,
         peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,

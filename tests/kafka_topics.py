@@ -11,7 +11,7 @@ from aiokafka.record import default_records
 from aiokafka.record._crecords import default_records as compiled_default_records
 
 from neardup_stream.message import Message, Record
-from neardup_stream.meters import PipelineMeters
+from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.streams.kafka.config import (
     Compression,
     FirstStart,
@@ -25,9 +25,27 @@ from neardup_stream.streams.kafka.source import KafkaSource
 from neardup_stream.streams.kafka.start_offsets import InputHistory
 from tests.servers.kafka import KafkaBroker, KafkaCluster
 
-__all__ = ["WAIT_SECONDS", "MakeTopic", "Topic", "count_expansions", "delete_below", "read_until_assigned"]
+__all__ = [
+    "WAIT_SECONDS",
+    "DroppedCommits",
+    "MakeTopic",
+    "Topic",
+    "count_expansions",
+    "delete_below",
+    "read_until_assigned",
+]
 
 WAIT_SECONDS = 30
+
+
+class DroppedCommits(NoMeters):
+    """Counts the partitions whose commit came after they were revoked."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def dropped_commits(self, count: int) -> None:
+        self.count += count
 
 
 class Topic:

@@ -75,11 +75,6 @@ class LogWriter:
         self._firsts.write(first_key)
         self._first_starts.append(self._firsts.size_bytes)
 
-    @property
-    def raw_bytes(self) -> int:
-        """Of all blocks before they are compressed."""
-        return self._raw.size_bytes
-
     def write(self, writer: ArchiveWriter) -> None:
         """Write the sections.
 

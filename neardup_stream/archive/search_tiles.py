@@ -110,11 +110,6 @@ class SearchTiles:
         """Return the size of a bitmap."""
         return self._columns.item_count // 8
 
-    @property
-    def private_count(self) -> int:
-        """Return the frequent terms, each with a slice of its own."""
-        return self._terms.size
-
     @cached_property
     def pages(self) -> Bitmap:
         """Return the columns that a page has; computed at the first call.

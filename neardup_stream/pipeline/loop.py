@@ -10,7 +10,6 @@ import logging
 from itertools import pairwise
 
 from neardup_stream.errors import Unavailable
-from neardup_stream.meters import Stage
 from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.delivery_guarantees import AtLeastOnce, Delivery, ExactlyOnce
 from neardup_stream.pipeline.former_epochs import FormerEpochs
@@ -49,11 +48,6 @@ class Loop:
             source.on_assign(exactly_once.take_over)
         source.on_begin(FormerEpochs(work.stores, publication.events).deliver)
         self._stages = build_stages(source, publication, self._delivery, pages, work, runtime)
-
-    @property
-    def stage_names(self) -> tuple[Stage, ...]:
-        """Of all stages, in order."""
-        return self._stages.names
 
     async def run(self, stop: asyncio.Event) -> None:
         """Read until the source ends or `stop` is set, then finish and commit everything read.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.message import Position
-from neardup_stream.meters import PipelineMeters, Stage
+from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.ahead_task import AheadTask
 from neardup_stream.pipeline.batch import InFlightBatch, Run
 from neardup_stream.pipeline.classification import VerdictConfig
@@ -120,11 +120,6 @@ class Stages:
     tasks: tuple[_Task, ...]
     last: StageTask[InFlightBatch]
     commit: Commit
-
-    @property
-    def names(self) -> tuple[Stage, ...]:
-        """Of all stages, in order."""
-        return ("read", *(stage for task in self.tasks for stage in task.stages), *self.last.stages)
 
 
 def build_stages(

@@ -82,11 +82,6 @@ class WorkerProcess:
         self._answered = Event()
         self._answered.set()
 
-    @property
-    def pid(self) -> int | None:
-        """Of the parent of the process that works."""
-        return self._parent.pid if self._parent else None
-
     def start(self) -> None:
         """Load everything. Takes a second, or as long as it takes to compile the kernels.
 

@@ -13,7 +13,7 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.kafka.source import KafkaSource
 from tests.contracts.streams import read_records
-from tests.kafka_topics import WAIT_SECONDS, MakeTopic, read_until_assigned
+from tests.kafka_topics import WAIT_SECONDS, DroppedCommits, MakeTopic, read_until_assigned
 
 HUNDRED = [b"%d" % number for number in range(100)]
 
@@ -159,10 +159,10 @@ async def fail_as_kafka(*_: object) -> None:
 async def test_a_consumer_that_broke_is_replaced_after_a_drain(
     make_topic: MakeTopic, end: Callable[[KafkaSource], Awaitable[None]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    topic = make_topic()
+    topic, dropped = make_topic(), DroppedCommits()
     await topic.fill(HUNDRED)
 
-    async with topic.source() as source:
+    async with topic.source(meters=dropped) as source:
         drains = Drains(source)
         await source.commit(next_offsets(await read_records(source, 10)))
         in_flight = next_offsets(await read_records(source, 5))
@@ -173,7 +173,7 @@ async def test_a_consumer_that_broke_is_replaced_after_a_drain(
         assert await source.commit(next_offsets(rest)) == next_offsets(rest)
 
     assert late == {}
-    assert source.dropped_commit_count == drains.count == 1
+    assert dropped.count == drains.count == 1
     assert [record.value for record in rest] == HUNDRED[10:]
     assert "consumer_replaced" in caplog.text
 

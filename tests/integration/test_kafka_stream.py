@@ -27,7 +27,7 @@ from tests.contracts.streams import (
     MakeSource,
     read_records,
 )
-from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
+from tests.kafka_topics import WAIT_SECONDS, DroppedCommits, MakeTopic, Topic
 from tests.servers.kafka import KafkaBroker
 
 
@@ -167,12 +167,12 @@ async def test_lag_counts_what_is_not_yet_read(make_topic: MakeTopic) -> None:
 
 
 async def test_a_rebalance_in_mid_batch_drains_and_loses_nothing(make_topic: MakeTopic) -> None:
-    topic = make_topic(partitions=4)
+    topic, dropped = make_topic(partitions=4), DroppedCommits()
     values = [b"%d" % number for number in range(400)]
     await topic.fill(values)
     finished: list[Record] = []
 
-    async with topic.source(session_timeout_seconds=60) as first:
+    async with topic.source(session_timeout_seconds=60, meters=dropped) as first:
         in_flight = await read_records(first, 150)
         working = asyncio.Lock()  # what was read is committed before partitions are revoked
 
@@ -189,7 +189,7 @@ async def test_a_rebalance_in_mid_batch_drains_and_loses_nothing(make_topic: Mak
             )
 
     assert sorted(record.value or b"" for record in finished) == sorted(values)
-    assert first.dropped_commit_count == 0
+    assert dropped.count == 0
 
 
 async def test_without_a_drain_what_was_in_flight_is_read_again(make_topic: MakeTopic) -> None:
@@ -210,16 +210,16 @@ async def test_without_a_drain_what_was_in_flight_is_read_again(make_topic: Make
 
 
 async def test_a_commit_for_revoked_partitions_is_dropped(make_topic: MakeTopic) -> None:
-    topic = make_topic(partitions=2)
+    topic, dropped = make_topic(partitions=2), DroppedCommits()
     await topic.fill([b"%d" % number for number in range(100)])
 
-    async with topic.source() as first:
+    async with topic.source(meters=dropped) as first:
         stale = next_offsets(await read_records(first, 100))
         async with topic.source() as second:
             await read_records(second, 1)  # so the rebalance is over
             await first.commit(stale)
 
-    assert first.dropped_commit_count == 2
+    assert dropped.count == 2
     async with topic.source() as again:
         assert len(await read_records(again, 100)) == 100
 

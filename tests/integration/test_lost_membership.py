@@ -9,15 +9,15 @@ from aiokafka.protocol.group import LeaveGroupRequest
 from neardup_stream.message import Partition
 from neardup_stream.streams.kafka.source import KafkaSource
 from neardup_stream.streams.kafka.start_offsets import NoHistory
-from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, read_until_assigned
+from tests.kafka_topics import WAIT_SECONDS, DroppedCommits, MakeTopic, Topic, read_until_assigned
 
 
 async def test_a_member_that_was_thrown_out_takes_no_offset_back(make_topic: MakeTopic) -> None:
     """Others finished what it had, and left; it drains late, while the group is empty."""
-    topic = make_topic()
+    topic, dropped = make_topic(), DroppedCommits()
     await topic.fill([b"value"] * 10)
     is_drained = asyncio.Event()
-    async with topic.source() as source:
+    async with topic.source(meters=dropped) as source:
 
         async def drain() -> None:
             await commit_without_membership(topic, 8)
@@ -31,7 +31,7 @@ async def test_a_member_that_was_thrown_out_takes_no_offset_back(make_topic: Mak
             while not is_drained.is_set():
                 await source.read(100, 1 << 20)
 
-        assert source.dropped_commit_count == 1
+        assert dropped.count == 1
     assert await committed(topic) == 8
 
 
@@ -51,11 +51,11 @@ class SlowHistory(NoHistory):
 
 async def test_a_note_begun_in_one_generation_is_not_written_in_the_next(make_topic: MakeTopic) -> None:
     """Redis answers late: the offset of the note is from before, and the records were read again."""
-    topic = make_topic()
+    topic, dropped = make_topic(), DroppedCommits()
     await topic.fill([b"value"] * 10)
     partition, history = Partition(topic.name, 0), SlowHistory()
     history.is_asked.set()  # the first commit, of where the partition begins, is not slow
-    async with topic.source(history=history) as source:
+    async with topic.source(history=history, meters=dropped) as source:
         await read_until_assigned(source, 10)
         history.is_asked.clear()
         noting = asyncio.create_task(source.note_decided({partition: 10}))
@@ -68,7 +68,7 @@ async def test_a_note_begun_in_one_generation_is_not_written_in_the_next(make_to
         history.may_return.set()
 
         assert await noting == set()
-        assert source.dropped_commit_count == 1
+        assert dropped.count == 1
     assert await committed(topic) == 10
 
 

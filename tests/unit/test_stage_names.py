@@ -1,5 +1,6 @@
 """A stage has one name: in the table of stages, files, classes, metrics, spans, failpoints and docs."""
 
+import asyncio
 import re
 from importlib import import_module
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import get_args
 from neardup_daemon.failpoints import FAILPOINTS
 from neardup_daemon.metrics import Metrics
 
-from neardup_stream.meters import STEPS, Stage
+from neardup_stream.meters import STEPS, Activity, Stage
 from neardup_stream.pipeline import stages
-from neardup_stream.streams.memory.streams import MemorySource
-from tests.pipelines import Pipeline
+from neardup_stream.streams.memory.streams import MemorySource, numbered
+from tests.pipelines import CountingMeters, Pipeline, essay, page_json
 
 NAMES = get_args(Stage)
 DOCS = Path(__file__).parents[2] / "docs"
@@ -28,8 +29,24 @@ def label_values(family: str) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def test_the_loop_runs_the_stages_in_their_order() -> None:
-    assert Pipeline().loop(MemorySource([])).stage_names == NAMES
+class BusyStages(CountingMeters):
+    """Keeps which stages are busy, in the order of the first times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stages: dict[Stage, None] = {}
+
+    def activity(self, stage: Stage, activity: Activity) -> None:
+        if activity == "busy":
+            self.stages.setdefault(stage)
+
+
+async def test_the_loop_runs_the_stages_in_their_order() -> None:
+    meters = BusyStages()
+    async with MemorySource(numbered([page_json("a", essay(1))])) as source:
+        await Pipeline(meters=meters).loop(source).run(asyncio.Event())
+
+    assert tuple(meters.stages) == NAMES
 
 
 def test_every_stage_has_a_file_and_a_class_of_its_name() -> None:

@@ -55,9 +55,6 @@ class KafkaSource:
         config: the topics and the group.
         history: finished positions, to detect a recreated topic.
         meters: counts commits that came too late.
-
-    Attributes:
-        dropped_commit_count: partitions whose commit came after they were revoked.
     """
 
     def __init__(
@@ -82,7 +79,6 @@ class KafkaSource:
         self._on_begin: Begin | None = None
         self._finish: Finish | None = None
         self._failure: NeardupError | None = None
-        self.dropped_commit_count = 0
 
     async def __aenter__(self) -> Self:
         """Connect and begin to join the group; the first reads wait for the assignment.
@@ -177,7 +173,7 @@ class KafkaSource:
         """
         offsets = {topic_partition_of(partition): offset for partition, offset in next_offsets.items()}
         known = self._runs.led_up_to(offsets)
-        self._count_dropped(len(offsets) - len(known))
+        self._meters.dropped_commits(len(offsets) - len(known))
         rising = self._runs.above_committed(known)
         if rising and not await self._commit(rising):
             known = {one: offset for one, offset in known.items() if one not in rising}
@@ -283,14 +279,10 @@ class KafkaSource:
                 async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                     is_ours = await commit_as_member(consumer, generation, offsets, witnesses)
         if not is_ours:
-            self._count_dropped(len(offsets))
+            self._meters.dropped_commits(len(offsets))
             return False
         runs.commit(offsets)
         return True
-
-    def _count_dropped(self, count: int) -> None:
-        self.dropped_commit_count += count
-        self._meters.dropped_commits(count)
 
     async def _revoked(self, revoked: Collection[TopicPartition]) -> None:
         """Handle the callback before the consumer joins, for the first time or again."""
