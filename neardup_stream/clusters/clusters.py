@@ -224,7 +224,7 @@ class Clusters:
         """
         if not handles:
             return {}
-        return await retry_on_conflict(lambda _: self._standing(handles), self._jitter)
+        return await retry_on_conflict(lambda: self._standing(handles), self._jitter)
 
     def walk(self) -> AsyncIterator[WalkedCluster]:
         """Yield every cluster of two or more, see `walk_clusters`."""

@@ -40,8 +40,8 @@ TakeTurn = Callable[[bytes, float], Awaitable[bool]]
 _T = TypeVar("_T")
 
 
-async def retry_on_conflict(attempt: Callable[[int], Awaitable[_T | None]], jitter: Jitter = random) -> _T:
-    """Return what the first attempt gives during which nothing moved; each gets its number, from 0.
+async def retry_on_conflict(attempt: Callable[[], Awaitable[_T | None]], jitter: Jitter = random) -> _T:
+    """Return what the first attempt gives during which nothing moved.
 
     Args:
         attempt: gives None, or raises StaleSnapshot, on a conflict.
@@ -53,9 +53,9 @@ async def retry_on_conflict(attempt: Callable[[int], Awaitable[_T | None]], jitt
     """
     attempts, repeats = Attempts(jitter), _Repeats()
     while True:
-        number = await attempts.begin()
+        await attempts.begin()
         try:
-            result = await attempt(number)
+            result = await attempt()
         except StaleSnapshot as stale:
             repeats.note(stale)
             continue
@@ -93,8 +93,8 @@ class Attempts:
         self._jitter = jitter
         self._count = 0
 
-    async def begin(self) -> int:
-        """Wait before the next attempt, and return its number, from 0.
+    async def begin(self) -> None:
+        """Wait before the next attempt.
 
         Raises:
             StoreUnavailable: all of `ATTEMPTS` met a conflict.
@@ -103,7 +103,6 @@ class Attempts:
             raise _always_late()
         await _pause(self._count, self._jitter)
         self._count += 1
-        return self._count - 1
 
 
 class Pace:

@@ -42,9 +42,7 @@ _SUPERSEDED = Placement(
 )
 
 
-def plan(
-    overlay: Overlay, request: Request, rule: Rule, rank: int, pending_edges: int = PENDING_EDGES
-) -> Placement | None:
+def plan(overlay: Overlay, request: Request, rule: Rule, rank: int, pending_edges: int) -> Placement | None:
     """Return the result of a request; None for one that touches no cluster.
 
     Args:

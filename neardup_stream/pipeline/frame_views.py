@@ -69,12 +69,6 @@ class FrameViewer:
         self._sketch = verdict.sketch
         self._sites: dict[str, SiteLines] = {}
 
-    @property
-    def sketch(self) -> SketchConfig:
-        """How sketches are made."""
-        assert self._sketch is not None  # noqa: S101 - see the arguments
-        return self._sketch
-
     def confirm(
         self,
         batch: int,
@@ -120,7 +114,6 @@ class FrameViewer:
         arrivals: Sequence[Arrival],
         batch: int,
         tables: Mapping[str, FrameTable],
-        sketch: SketchConfig,
     ) -> Viewed:
         """Take the frames out of a batch of pages.
 
@@ -128,7 +121,6 @@ class FrameViewer:
             arrivals: pages in order, some perhaps without site or lines.
             batch: its number, for `confirm`.
             tables: what is stored of their sites; used for those that no batch had a page of.
-            sketch: how sketches are made.
 
         Cost: 30 µs a page of a known site, or of text of a young one; 0.1 ms and, where landmarks are asked
         for, its extraction once more, for a page of markup of a young one.
@@ -137,6 +129,7 @@ class FrameViewer:
             if site not in self._sites:
                 self._sites[site] = SiteLines(table, self._reading.config.max_lines)
         sites = {site: self._sites[site] for site in tables}
-        work = BatchViews(self._reading, sites, list(arrivals), batch, sketch)
+        assert self._sketch is not None  # noqa: S101 - see the arguments of the class
+        work = BatchViews(self._reading, sites, list(arrivals), batch, self._sketch)
         work.view_all()
         return work.result()

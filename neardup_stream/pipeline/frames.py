@@ -144,7 +144,7 @@ class Frames:
             self._forget_oldest()
             self._batch += 1
             self._bring_up_to_date()
-            view = partial(self._viewer.view, arrivals, self._batch, tables, self._viewer.sketch)
+            view = partial(self._viewer.view, arrivals, self._batch, tables)
             has_lines = any(arrival.lines is not None for arrival in arrivals)
             viewed = await asyncio.to_thread(view) if has_lines else view()
         self._page_count += len(prepared.items) if in_columns else len(arrivals)

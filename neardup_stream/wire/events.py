@@ -84,6 +84,9 @@ _EVENTS = msgspec.json.Decoder(CloudEvent[msgspec.Raw])
 _NAMES: Final[Mapping[bytes, EventName]] = {event_type(name).encode(): name for name in get_args(EventName)}
 _DATA = msgspec.json.Decoder(msgspec.Raw)
 
+_FIRST: Final = 0
+"""The number of an event among those of its name that one record causes, as ids have it: there is one."""
+
 
 def event_source(namespace: str, input_id: str = "") -> str:
     """Return the source of the events that records of an input cause; without one, how all of them begin."""
@@ -95,8 +98,8 @@ def input_of_source(source: str) -> str:
     return source.rpartition("/")[2]
 
 
-def event_id(name: EventName, position: Position, index: str = "", n: int = 0) -> str:
-    """Return the id of the `n`-th event of this name that one record causes in an index.
+def event_id(name: EventName, position: Position, index: str = "") -> str:
+    """Return the id of the event of this name that one record causes in an index.
 
     The id, 32 hexadecimal digits, depends only on the position of the record, so a record that is processed
     again gets the same event ids. In another index the record may have another outcome, so the ids differ.
@@ -104,7 +107,7 @@ def event_id(name: EventName, position: Position, index: str = "", n: int = 0) -
     partition = position.partition
     # The free text comes last, after numbers and names without NUL: two inputs never share an encoding.
     of_index = f"{index}\0" if index else ""
-    return _digest(f"{of_index}{name}\0{partition.number}\0{position.offset}\0{n}\0{partition.input_id}")
+    return _digest(f"{of_index}{name}\0{partition.number}\0{position.offset}\0{_FIRST}\0{partition.input_id}")
 
 
 def merge_event_id(absorbed_id: str, position: Position, index: str = "") -> str:

@@ -242,14 +242,13 @@ async def place_given(
     places = await find_places([page.record.id], stores.records, stores.handle_key)
     place = places[page.record.id]
     placed = page._replace(handle=place.handle, stored=place.record)
-    sketch = sketch_config(settings)
-    if page.arrival is None or not page.arrival.site or sketch is None:
+    if page.arrival is None or not page.arrival.site or sketch_config(settings) is None:
         return placed
     site = page.arrival.site
     (packed,) = await frames.fetch([site_hash(site, stores.handle_key)])
     tables = {site: FrameTable.unpack(packed)}
     viewer = build_viewer(settings, landmarks or build_preparation(settings, NoMeters()))
-    viewed = await in_thread(partial(viewer.view, [page.arrival], 1, tables, sketch))
+    viewed = await in_thread(partial(viewer.view, [page.arrival], 1, tables))
     (arrival,) = viewed.arrivals
     return placed._replace(record=arrival_record(arrival), arrival=arrival)
 

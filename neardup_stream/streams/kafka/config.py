@@ -35,6 +35,9 @@ DEFAULT_MAX_EXPANDED_BYTES = 32 << 20
 
 _MIB = 1 << 20
 
+_CLIENT_ID = "neardup-stream"
+"""Our name in the broker's logs and quotas."""
+
 
 def _ms(seconds: float) -> int:
     return round(seconds * 1000)
@@ -46,7 +49,6 @@ class KafkaConnection:
 
     Attributes:
         bootstrap_servers: brokers to contact first, `host:port,host:port`.
-        client_id: our name in the broker's logs and quotas.
         request_timeout_seconds: timeout of one response. Opening, sending and committing take at most about
             this long before they raise.
         metadata_max_age_seconds: how long new partitions, topics and leaders may stay undetected.
@@ -57,7 +59,6 @@ class KafkaConnection:
     """
 
     bootstrap_servers: str
-    client_id: str = "neardup-stream"
     request_timeout_seconds: float = 30.0
     metadata_max_age_seconds: float = 30.0
     tls: TlsFiles | None = None
@@ -85,7 +86,7 @@ class KafkaConnection:
         """
         return {
             "bootstrap_servers": self.bootstrap_servers,
-            "client_id": self.client_id,
+            "client_id": _CLIENT_ID,
             "request_timeout_ms": _ms(self.request_timeout_seconds),
             "metadata_max_age_ms": _ms(self.metadata_max_age_seconds),
             **self.security_options(),

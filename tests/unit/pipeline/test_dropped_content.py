@@ -50,7 +50,7 @@ def test_markup_is_kept_until_its_frame_is_taken_out() -> None:
     assert None not in [page.page.html for page in of.arrivals]
 
     viewer = FrameViewer(FrameConfig(), outside_landmarks, VerdictConfig(SketchConfig()))
-    viewed = viewer.view(of.arrivals, 1, {"example.com": FrameTable.empty()}, SketchConfig())
+    viewed = viewer.view(of.arrivals, 1, {"example.com": FrameTable.empty()})
 
     assert contents(of._replace(items=list(viewed.arrivals))) == [None] * 9
     assert [page.page.meta for page in viewed.arrivals] == [msgspec.Raw(b'{"seed":"a"}')] * 3

@@ -57,7 +57,7 @@ def view(
     tables: Mapping[str, FrameTable] | None = None,
 ) -> Viewed:
     sites = {arrival.site for arrival in arrivals if arrival.site}
-    return of.view(arrivals, batch, {site: (tables or {}).get(site, EMPTY) for site in sites}, SKETCH)
+    return of.view(arrivals, batch, {site: (tables or {}).get(site, EMPTY) for site in sites})
 
 
 def at(url: str, page: bytes) -> bytes:

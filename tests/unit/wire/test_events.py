@@ -50,7 +50,6 @@ def test_an_event_id_never_changes_between_releases() -> None:
     "other",
     [
         pytest.param(event_id("unique", POSITION), id="name"),
-        pytest.param(event_id("duplicate", POSITION, n=1), id="number-within-the-record"),
         pytest.param(event_id("duplicate", POSITION, "an index"), id="index"),
         pytest.param(event_id("duplicate", Position(POSITION.partition, 1_234_568)), id="offset"),
         pytest.param(event_id("duplicate", Position(Partition("pages", 4), 1_234_567)), id="partition"),
