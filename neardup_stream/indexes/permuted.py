@@ -109,13 +109,13 @@ class PermutedIndex:
         """See the protocol. Cost: one removal per page and table, batched by the store."""
         await self._store.remove(table_entries(pages, self._layout).members)
 
-    async def remove_stale(self, probed: Probed, stale_candidates: Collection[tuple[Handle, int]]) -> int:
+    async def remove_stale(self, probed: Probed, stale_candidates: Collection[tuple[Handle, int]]) -> None:
         """See the protocol."""
         if not stale_candidates:
-            return 0
+            return
         seen = zip(probed.seen.handles.tolist(), probed.seen.version_bytes.tolist(), strict=True)
         is_stale = np.array([each in stale_candidates for each in seen], dtype=np.bool_)
-        return await self._store.remove(probed.seen.take(is_stale))
+        await self._store.remove(probed.seen.take(is_stale))
 
 
 def table_entries(pages: Sequence[IndexedPage], layout: IndexLayout) -> TableEntries:

@@ -79,14 +79,11 @@ class Index(Protocol):
         """
         ...
 
-    async def remove_stale(self, probed: Probed, stale_candidates: Collection[tuple[Handle, int]]) -> int:
+    async def remove_stale(self, probed: Probed, stale_candidates: Collection[tuple[Handle, int]]) -> None:
         """Remove the members that a probe saw of these page versions, from the tables where it saw them.
 
         Args:
             probed: the result of the probe.
             stale_candidates: handles and version bytes.
-
-        Returns:
-            How many members were removed.
         """
         ...

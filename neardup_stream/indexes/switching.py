@@ -47,12 +47,11 @@ class SwitchingIndex:
             if number is not None:
                 await (await self._of(number)).remove(pages)
 
-    async def remove_stale(self, probed: Probed, stale_candidates: Collection[tuple[Handle, int]]) -> int:
+    async def remove_stale(self, probed: Probed, stale_candidates: Collection[tuple[Handle, int]]) -> None:
         """See the protocol. What was seen in a former layout is left: its tables are removed as a whole."""
         state = self._layouts.found
-        if probed.layout_change != state.change:
-            return 0
-        return await (await self._of(state.current)).remove_stale(probed, stale_candidates)
+        if probed.layout_change == state.change:
+            await (await self._of(state.current)).remove_stale(probed, stale_candidates)
 
     async def _of(self, number: int) -> Index:
         if number not in self._opened:

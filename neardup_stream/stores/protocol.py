@@ -150,12 +150,8 @@ class TableStore(Protocol):
         """Return the same without inserting: pages of the batch do not find each other."""
         ...
 
-    async def remove(self, members: TableMembers) -> int:
-        """Remove these exact members; those that are not there are passed over.
-
-        Returns:
-            How many were there.
-        """
+    async def remove(self, members: TableMembers) -> None:
+        """Remove these exact members; those that are not there are passed over."""
         ...
 
 

@@ -10,7 +10,7 @@ from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.bits.words import hamming_distance
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
-from neardup_stream.indexes.protocol import IndexedPage
+from neardup_stream.indexes.protocol import IndexedPage, Probed
 from neardup_stream.page import Fingerprint64, Handle
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.config import RedisConfig
@@ -47,6 +47,12 @@ def index_on(client: RedisClient, namespace: str, layout: IndexLayout) -> Permut
         slot_bits=layout.slot_bits,
     )
     return PermutedIndex(RedisTables(client, keys), layout)
+
+
+def seen_by(probed: Probed, stale_candidates: set[tuple[Handle, int]]) -> set[tuple[int, ...]]:
+    """Return the stored members of these page versions that the probe read."""
+    members = zip(*(column.tolist() for column in probed.seen), strict=True)
+    return {each for each in members if each[-2:] in stale_candidates}
 
 
 @pytest.mark.parametrize("server", ["redis_server", "valkey_server", "redis_cluster"])
@@ -125,15 +131,18 @@ async def test_what_is_removed_leaves_nothing_behind(
     async with RedisClient(RedisConfig(request.getfixturevalue(server).url)) as client:
         index = index_on(client, namespace, layout)
         await index.probe_and_insert(pages)
-        probed = await index.probe(
-            [msgspec.structs.replace(page, handle=Handle(1000 + page.handle)) for page in pages]
-        )
+        queries = [msgspec.structs.replace(page, handle=Handle(1000 + page.handle)) for page in pages]
+        probed = await index.probe(queries)
         stale_candidates = {(page.handle, page.version & 0xFF) for page in pages[::2]}
-        removed = [await index.remove_stale(probed, stale_candidates) for _ in range(2)]
+        for _ in range(2):
+            await index.remove_stale(probed, stale_candidates)
+        left = await index.probe(queries)
         await index.remove(pages)
         await index.remove(pages)
 
-        assert (removed[0] > 0, removed[1]) == (True, 0)
+        stale = seen_by(probed, stale_candidates)
+        assert {each[-2:] for each in stale} == stale_candidates
+        assert seen_by(left, stale_candidates).isdisjoint(stale)
         assert await stored_keys(client, namespace) == 0
 
 

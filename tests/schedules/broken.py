@@ -255,9 +255,8 @@ class _WithoutVersions(_Part):
         bare = entries._replace(members=_bare(entries.members))
         return await self._as_living(await self._real.probe(bare, limits))
 
-    async def remove(self, members: TableMembers) -> int:
-        removed: int = await self._real.remove(_bare(members))
-        return removed
+    async def remove(self, members: TableMembers) -> None:
+        await self._real.remove(_bare(members))
 
     async def _as_living(self, answer: ProbeAnswer) -> ProbeAnswer:
         version_bytes = answer.members.version_bytes.copy()

@@ -203,8 +203,8 @@ def remove_members(
     members: Members,
     words: Groups,
     links: Links,
-) -> int:
-    """Remove exact members, and return how many were there.
+) -> None:
+    """Remove exact members; those that are not there are passed over.
 
     Args:
         entries: of each, the key of its group, its rest, whether it is a word, its handle and version byte.
@@ -218,7 +218,6 @@ def remove_members(
     keys, own_rests, are_words, own_handles, own_version_bytes = entries
     handles, version_bytes = pages
     lives = members[4]
-    removed = 0
     for entry in range(keys.size):
         handles[own_page], version_bytes[own_page] = own_handles[entry], own_version_bytes[entry]
         if not are_words[entry]:
@@ -227,7 +226,6 @@ def remove_members(
             if at != NOTHING and lives[at]:
                 lives[at] = 0
                 ranges[2][slot] -= 1
-                removed += 1
             continue
         slot = _slot_of(words[0], words[1], keys[entry])
         before, at = NOTHING, words[1][slot]
@@ -238,10 +236,8 @@ def remove_members(
             before, at = at, links[1][at]
         if at < 0:
             continue
-        removed += 1
         words[2][slot] -= 1
         if before != NOTHING:
             links[1][before] = links[1][at]
         else:
             words[1][slot] = links[1][at]
-    return removed

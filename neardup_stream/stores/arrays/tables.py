@@ -123,12 +123,12 @@ class ArrayTables:
         """See the contract."""
         return self._run(entries, limits, insert=False)
 
-    async def remove(self, members: TableMembers) -> int:
+    async def remove(self, members: TableMembers) -> None:
         """See the contract."""
         if not members.tables.size:
-            return 0
+            return
         self._make_room(0, 1)
-        removed: int = load_tables_kernel().remove_members(
+        load_tables_kernel().remove_members(
             (
                 self._keys(members),
                 _for_kernel(members.rests),
@@ -143,7 +143,6 @@ class ArrayTables:
             tuple(self._words),
             tuple(self._links),
         )
-        return removed
 
     def _run(self, entries: TableEntries, limits: ProbeLimits, *, insert: bool) -> ProbeAnswer:
         members = entries.members

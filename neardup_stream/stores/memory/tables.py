@@ -38,14 +38,11 @@ class MemoryTables:
         """See the contract."""
         return self._run(entries, limits, insert=False)
 
-    async def remove(self, members: TableMembers) -> int:
+    async def remove(self, members: TableMembers) -> None:
         """See the contract."""
-        removed = 0
         for group, member in zip(_keys(members), _stored(members), strict=True):
             if member in (stored := self._groups.get(group, [])):
                 stored.remove(member)
-                removed += 1
-        return removed
 
     def groups(self) -> list[list[_Member]]:
         """Return the members of each bucket, and of each word, that is kept."""

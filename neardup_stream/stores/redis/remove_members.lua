@@ -1,7 +1,6 @@
 -- Removes members from their buckets; what is not there is passed over.
 -- KEYS[i] is the bucket of member i; ARGV[1] the members, 18 bytes each: suffix_bytes (1) | rest (8, big-endian) |
 -- handle (8) | version byte (1). What a bucket is, `probe_insert` says.
--- Returns how many were there.
 local call, sub = redis.call, string.sub
 
 -- Takes the member of 9 bytes out of those with its word.
@@ -11,23 +10,21 @@ local function remove_from_word(key, word, tail)
     if sub(stored, from, from + 8) == tail then
       local left = sub(stored, 1, from - 1) .. sub(stored, from + 9)
       if left == '' then
-        return call('HDEL', key, word)
+        call('HDEL', key, word)
+      else
+        call('HSET', key, word, left)
       end
-      call('HSET', key, word, left)
-      return 1
+      return
     end
   end
-  return 0
 end
 
-local removed = 0
 for i = 1, #KEYS do
   local at = (i - 1) * 18
   local suffix_bytes, last = string.byte(ARGV[1], at + 1), at + 18
   if suffix_bytes == 0 then
-    removed = removed + remove_from_word(KEYS[i], sub(ARGV[1], last - 10, last - 9), sub(ARGV[1], last - 8, last))
+    remove_from_word(KEYS[i], sub(ARGV[1], last - 10, last - 9), sub(ARGV[1], last - 8, last))
   else
-    removed = removed + call('ZREM', KEYS[i], sub(ARGV[1], last - 8 - suffix_bytes, last))
+    call('ZREM', KEYS[i], sub(ARGV[1], last - 8 - suffix_bytes, last))
   end
 end
-return removed

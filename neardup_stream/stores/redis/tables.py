@@ -83,7 +83,7 @@ class RedisTables:
         """See the contract."""
         return await self._probe(entries, limits, insert=False)
 
-    async def remove(self, members: TableMembers) -> int:
+    async def remove(self, members: TableMembers) -> None:
         """See the contract."""
         names, packed = self._names(members), _pack_removed(members)
         calls = [
@@ -91,7 +91,7 @@ class RedisTables:
             for lane in self._lanes(members)
             for part in portions(lane, REMOVED_PER_CALL)
         ]
-        return sum(await self._client.run(_REMOVE, calls))
+        await self._client.run(_REMOVE, calls)
 
     async def _probe(self, entries: TableEntries, limits: ProbeLimits, *, insert: bool) -> ProbeAnswer:
         """Probe all entries, those of each lane in order.
