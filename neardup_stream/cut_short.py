@@ -6,13 +6,10 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["CHECK_SECONDS", "Check", "check_cut", "in_thread", "in_thread_for_its_result"]
+__all__ = ["CHECK_SECONDS", "check_cut", "in_thread", "in_thread_for_its_result"]
 
 CHECK_SECONDS = 0.1
 """How long work may wait between two checks."""
-
-Check = Callable[[], None]
-"""What work has to call now and then; it raises once the work is to end."""
 
 _Result = TypeVar("_Result")
 
@@ -25,19 +22,19 @@ def _not_cut() -> None:
     """Check work that nothing cuts short."""
 
 
-_CHECK: ContextVar[Check] = ContextVar("_CHECK", default=_not_cut)
+_CHECK: ContextVar[Callable[[], None]] = ContextVar("_CHECK", default=_not_cut)
 
 
 def check_cut() -> None:
-    """Call the check of the work of this thread: for waits so deep in it that none is passed on to them."""
+    """Raise if the work of this thread is to end where it is; work has to call it now and then."""
     _CHECK.get()()
 
 
-async def in_thread(work: Callable[[Check], _Result]) -> _Result:
+async def in_thread(work: Callable[[], _Result]) -> _Result:
     """Return what `work` returns.
 
     Args:
-        work: is given its check, which raises once this coroutine is cancelled.
+        work: calls `check_cut`, which raises once this coroutine is cancelled.
 
     Raises:
         CancelledError: this coroutine was cancelled, and the work has ended, in whatever way.
@@ -48,7 +45,7 @@ async def in_thread(work: Callable[[Check], _Result]) -> _Result:
     return running.result()
 
 
-async def in_thread_for_its_result(work: Callable[[Check], _Result]) -> _Result:
+async def in_thread_for_its_result(work: Callable[[], _Result]) -> _Result:
     """Return what `work` returns, also where it comes to its end just before it is cut short.
 
     Args:
@@ -69,7 +66,7 @@ async def in_thread_for_its_result(work: Callable[[Check], _Result]) -> _Result:
     return result
 
 
-async def _ended(work: Callable[[Check], _Result]) -> tuple[asyncio.Future[_Result], bool]:
+async def _ended(work: Callable[[], _Result]) -> tuple[asyncio.Future[_Result], bool]:
     """Return the work once it has ended, and whether the task was cancelled meanwhile, which counts once."""
     is_cut = threading.Event()
 
@@ -79,7 +76,7 @@ async def _ended(work: Callable[[Check], _Result]) -> tuple[asyncio.Future[_Resu
 
     def run() -> _Result:
         _CHECK.set(check)  # the thread has a context of its own
-        return work(check)
+        return work()
 
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine runs in a task

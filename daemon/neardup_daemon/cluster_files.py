@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from io import BytesIO
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
@@ -9,7 +10,7 @@ from typing import Any, Final, Protocol, Self
 import msgspec
 
 from neardup_stream.clusters.clusters import Clusters
-from neardup_stream.cut_short import Check, in_thread
+from neardup_stream.cut_short import in_thread
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.message import Message
 from neardup_stream.page import Handle
@@ -117,7 +118,7 @@ class _ClusterTable:
 
     async def write(self, rows: Sequence[ClusterRow]) -> None:
         """Write a row for each cluster."""
-        await in_thread(lambda _check: self._write(rows))
+        await in_thread(partial(self._write, rows))
 
     async def _end(
         self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
@@ -134,7 +135,7 @@ class _ClusterTable:
         )
         self._pass_on()
 
-    def _write_footer(self, _check: Check) -> None:
+    def _write_footer(self) -> None:
         self._writer.close()
         self._pass_on()
 

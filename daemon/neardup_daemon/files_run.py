@@ -31,7 +31,7 @@ from neardup_daemon.reports.findings import Findings, PageRecords
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
 from neardup_daemon.warc_output import check_warc_inputs, write_warc
-from neardup_stream.cut_short import Check, in_thread
+from neardup_stream.cut_short import in_thread
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.message import Record
@@ -130,7 +130,7 @@ class _Opened(NamedTuple):
     report: WaitingFile | None
 
 
-WritesReport = Callable[[WaitingFile, Findings, bool, Check], None]
+WritesReport = Callable[[WaitingFile, Findings, bool], None]
 """Writes a report to a file; the flag says whether every file was read to its end."""
 
 Objects = Callable[[], str]
@@ -296,8 +296,8 @@ async def _keep_representatives(
     await stores.require_index()
     max_page_bytes, is_damaged = settings.limits.max_page_bytes, source.damage is not None
 
-    def copy(check: Check) -> None:
-        copy_rows(run.files, kept, path, max_page_bytes, source.run_name, check=check, is_damaged=is_damaged)
+    def copy() -> None:
+        copy_rows(run.files, kept, path, max_page_bytes, source.run_name, is_damaged=is_damaged)
         unwritten.discard(path)  # here, because a signal that comes now makes nothing of it incomplete
 
     await in_thread(copy)
@@ -310,8 +310,8 @@ async def _write_revisits(
         return None
     inputs = list(zip(run.files, source.partitions, strict=True))
 
-    def write(check: Check) -> RevisitTally:
-        revisits = write_warc(inputs, path, duplicates, settings, check)
+    def write() -> RevisitTally:
+        revisits = write_warc(inputs, path, duplicates, settings)
         unwritten.discard(path)
         return revisits
 

@@ -146,7 +146,7 @@ async def write_archive(
         if not stop.requested.is_set():
             facts: dict[str, Any] = {"schema": schema, "inputs": dict(filled.inputs)}
             with suppress(_StopRequested):
-                built = await in_thread_for_its_result(lambda _check: builder.finish(facts))
+                built = await in_thread_for_its_result(partial(builder.finish, facts))
                 frozen = Frozen(built, filled)
     return frozen or Stopped(stop.unfinished_code)
 

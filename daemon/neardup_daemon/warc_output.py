@@ -7,7 +7,6 @@ import msgspec
 from neardup_daemon.noting_sink import NotingSink
 from neardup_daemon.preparing import page_decoder
 from neardup_daemon.settings.settings import Settings
-from neardup_stream.cut_short import Check
 from neardup_stream.errors import ConfigError
 from neardup_stream.events import event_type
 from neardup_stream.message import Partition, Position
@@ -95,16 +94,14 @@ def write_warc(
     output: str,
     duplicates: Duplicates,
     settings: Settings,
-    check: Check,
 ) -> RevisitTally:
-    """Write the records of all files to one.
+    """Write the records of all files to one; where it is cut short, the output keeps what it was.
 
     Args:
         inputs: paths of the run, and what it has read there.
         output: to write.
         duplicates: what the run decided.
         settings: of the run.
-        check: called for every record; what it raises ends the writing, and the output keeps what it was.
 
     Raises:
         ConfigError: the output may not be written.
@@ -113,4 +110,4 @@ def write_warc(
     """
     limits = RunLimits(page_decoder(settings), settings.limits.max_page_bytes)
     with OutputFile(output) as file:
-        return write_revisits(inputs, file, duplicates, limits, check)
+        return write_revisits(inputs, file, duplicates, limits)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
-from neardup_stream.cut_short import Check, check_cut, in_thread, in_thread_for_its_result
+from neardup_stream.cut_short import check_cut, in_thread, in_thread_for_its_result
 
 
 async def test_the_result_of_the_work_is_returned() -> None:
-    assert await in_thread(lambda _check: 7) == 7
+    assert await in_thread(lambda: 7) == 7
 
 
 async def test_an_error_of_the_work_is_raised() -> None:
-    def work(_check: Check) -> None:
+    def work() -> None:
         raise ValueError("of the work")
 
     with pytest.raises(ValueError, match="of the work"):
@@ -22,17 +22,16 @@ async def test_an_error_of_the_work_is_raised() -> None:
 
 
 @pytest.mark.parametrize("run", [in_thread, in_thread_for_its_result])
-@pytest.mark.parametrize("is_deep", [False, True], ids=["its-own-check", "a-check-below-it"])
 async def test_work_that_is_cut_short_ends_at_its_next_check_and_is_waited_for(
-    run: Callable[[Callable[[Check], None]], Coroutine[None, None, None]], *, is_deep: bool
+    run: Callable[[Callable[[], None]], Coroutine[None, None, None]],
 ) -> None:
     has_begun, ends = threading.Event(), list[str]()
 
-    def work(check: Check) -> None:
+    def work() -> None:
         has_begun.set()
         try:
             while True:
-                (check_cut if is_deep else check)()
+                check_cut()
         finally:
             ends.append("the work")
 
@@ -49,7 +48,7 @@ async def test_work_that_is_cut_short_ends_at_its_next_check_and_is_waited_for(
 async def test_work_that_comes_to_its_end_all_the_same_has_its_result(count: int) -> None:
     has_begun, may_end = threading.Event(), threading.Event()
 
-    def work(_check: Check) -> int:
+    def work() -> int:
         has_begun.set()
         may_end.wait()
         return 7
@@ -69,7 +68,7 @@ async def test_work_that_comes_to_its_end_all_the_same_has_its_result(count: int
 async def test_a_cancelled_task_is_cancelled_though_its_work_came_to_its_end(count: int) -> None:
     has_begun, may_end = threading.Event(), threading.Event()
 
-    def work(_check: Check) -> None:
+    def work() -> None:
         has_begun.set()
         may_end.wait()
 

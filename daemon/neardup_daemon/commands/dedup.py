@@ -23,7 +23,6 @@ from neardup_daemon.reports.writing import write_report
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally, by_outcome, missing_preset
 from neardup_daemon.terminal import counted, printable
-from neardup_stream.cut_short import Check
 from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.streams.files.digests import EarlyDigests
@@ -155,9 +154,9 @@ def dedup(
 
         tally = Tally(on_records)
 
-        def report(output: WaitingFile, found: Findings, is_complete: bool, check: Check) -> None:  # noqa: FBT001
+        def report(output: WaitingFile, found: Findings, is_complete: bool) -> None:  # noqa: FBT001
             run = Run(files, dict(tally.outcomes), perf_counter() - start, is_complete)
-            write_report(output, run, found, settings, check)
+            write_report(output, run, found, settings)
 
         objects = partial(tally.complaint, files)
         try:

@@ -13,7 +13,7 @@ from typing import IO, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.cut_short import Check
+from neardup_stream.cut_short import check_cut
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.files.file_names import has_ending
@@ -82,10 +82,11 @@ def copy_rows(
     max_page_bytes: int,
     run_name: str,
     *,
-    check: Check,
     is_damaged: bool = False,
 ) -> int:
     """Write rows of the inputs, in their order, and return how many were written.
+
+    Where it is cut short, which `check_cut` says now and then, the output keeps what it was.
 
     Args:
         inputs: paths that `check_corpus` has accepted for this output.
@@ -94,7 +95,6 @@ def copy_rows(
         max_page_bytes: no row that is copied is longer.
         run_name: of the source that read the inputs first.
         is_damaged: whether that source could not read all; then as much is copied as can be read.
-        check: called now and then; what it raises ends the copy, and the output keeps what it was.
 
     Raises:
         CorruptData: no input was damaged, and rows are missing: one has changed since it was read; or
@@ -106,10 +106,10 @@ def copy_rows(
     """
     with buffered_output(output) as file:
         if has_ending(output, PARQUET_ENDING):
-            count = _copy_parquet(file, inputs, rows, run_name, check, is_damaged=is_damaged)
+            count = _copy_parquet(file, inputs, rows, run_name, is_damaged=is_damaged)
         else:
             records = chain.from_iterable(read_again(inputs, max_page_bytes, run_name))
-            count = _copy_lines(file, records, rows, check)
+            count = _copy_lines(file, records, rows)
         if count < len(rows) and not is_damaged:
             raise CorruptData(
                 f"{len(rows) - count} of {len(rows)} pages to be kept are missing: an input has changed"
@@ -118,12 +118,12 @@ def copy_rows(
     return count
 
 
-def _copy_lines(file: IO[bytes], records: Iterable[Record], rows: Rows, check: Check) -> int:
+def _copy_lines(file: IO[bytes], records: Iterable[Record], rows: Rows) -> int:
     count = 0
     wanted: dict[Partition, set[int]] = {}
     with suppress(CorruptData):  # the run has reported it
         for record in records:
-            check()
+            check_cut()
             partition, offset = record.position.partition, record.position.offset
             if partition not in wanted:
                 wanted[partition] = set(rows.of(partition).tolist())
@@ -134,7 +134,7 @@ def _copy_lines(file: IO[bytes], records: Iterable[Record], rows: Rows, check: C
 
 
 def _copy_parquet(
-    file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: str, check: Check, *, is_damaged: bool
+    file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: str, *, is_damaged: bool
 ) -> int:
     parquet, count = require_parquet(), 0
     schema = _common_schema(inputs)
@@ -144,7 +144,7 @@ def _copy_parquet(
             with open_input(path, seen, run_name) as opened:
                 wanted = rows.of(opened.partition)
             for batch in _batches(path, wanted, is_damaged=is_damaged):
-                check()
+                check_cut()
                 writer.write_batch(batch)
                 count += batch.num_rows
     return count

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from fcntl import F_GETFL, fcntl
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from stat import S_ISREG
@@ -109,7 +110,7 @@ class JsonLinesSink:
         """
         if messages:
             lines = b"".join(_line(message) for message in messages)
-            await in_thread(lambda _check: self._write(lines))
+            await in_thread(partial(self._write, lines))
 
     def _write(self, lines: bytes) -> None:
         file = self._file

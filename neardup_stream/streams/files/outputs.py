@@ -161,7 +161,7 @@ class OutputFile:
             ConfigError: it may not be written.
         """
         try:
-            return await in_thread(lambda _check: self.__enter__())
+            return await in_thread(self.__enter__)
         except CancelledError as cancelled:
             if self._file is not None:
                 self.__exit__(cancelled)

@@ -172,7 +172,7 @@ class FileSource(FiniteSource):
 
     def _read_ahead(self) -> None:
         blocks = self._blocks
-        self._next_block = asyncio.create_task(in_thread(lambda _check: next(blocks, None)))
+        self._next_block = asyncio.create_task(in_thread(lambda: next(blocks, None)))
 
 
 def record_number(position: Position) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
-from neardup_stream.cut_short import Check
+from neardup_stream.cut_short import check_cut
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Page
@@ -104,9 +104,8 @@ def write_revisits(
     output: WaitingFile,
     duplicates: Duplicates,
     limits: RunLimits,
-    check: Check,
 ) -> RevisitTally:
-    """Write every record of WARC files to one file, each a gzip member.
+    """Write every record of WARC files to one file, each a gzip member; calls `check_cut` for each.
 
     A record becomes a revisit if its own event says `duplicate` and the latest capture of its representative
     before it that the run has decided is in the output in full, and both have a record id and a date. Its
@@ -117,7 +116,6 @@ def write_revisits(
         output: where to write.
         duplicates: what was decided.
         limits: of the run that decided.
-        check: called for every record; what it raises ends the writing.
 
     Raises:
         CorruptData: a file is damaged, or has changed since it was read; the records before were written.
@@ -131,7 +129,7 @@ def write_revisits(
                 raise CorruptData(f"{path}: an input has changed while it was read; run again")
             framed = framed_records(source, limits.max_page_bytes, MAX_BLOCK_BYTES)
             for offset, record in enumerate(framed):
-                check()
+                check_cut()
                 writer.take(record, Position(source.partition, offset), source.timestamp_ms)
     return writer.tally()
 

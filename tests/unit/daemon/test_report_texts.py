@@ -1,12 +1,14 @@
 """The texts of a report are read within the limits of the run."""
 
 import json
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 from neardup_daemon.reports.texts import read_texts
 from neardup_daemon.settings.settings import Settings
 
+from neardup_stream.cut_short import _CHECK
 from neardup_stream.streams.files.source import read_again
 from tests.pipelines import essay, page_json
 
@@ -25,7 +27,7 @@ def test_only_the_records_asked_for_are_read_and_one_beyond_the_limits_has_no_te
         record.position for block in read_again(paths, settings.limits.max_page_bytes) for record in block
     ]
 
-    assert read_texts(paths, {first, refused}, settings, lambda: None) == {first: essay(1)}
+    assert read_texts(paths, {first, refused}, settings) == {first: essay(1)}
     assert "page_refused" in caplog.messages
 
 
@@ -44,5 +46,7 @@ def test_the_preparation_of_texts_can_be_cut_short_between_pages(tmp_path: Path)
         if (cut := next(checks)) is not None:
             raise cut
 
+    of_work = copy_context()
+    of_work.run(_CHECK.set, check)
     with pytest.raises(Cut):
-        read_texts([str(source)], positions, settings, check)
+        of_work.run(read_texts, [str(source)], positions, settings)

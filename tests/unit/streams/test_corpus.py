@@ -31,7 +31,7 @@ def rows_of(paths: Sequence[Path], numbers: Sequence[Sequence[int]]) -> Rows:
 
 def copy(paths: Sequence[Path], rows: Rows, output: Path, *, is_damaged: bool = False) -> int:
     names = [str(path) for path in paths]
-    return copy_rows(names, rows, str(output), MAX_PAGE_BYTES, "", check=lambda: None, is_damaged=is_damaged)
+    return copy_rows(names, rows, str(output), MAX_PAGE_BYTES, "", is_damaged=is_damaged)
 
 
 def parquet(path: Path, **columns: Any) -> Path:

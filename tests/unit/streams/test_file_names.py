@@ -24,7 +24,7 @@ def test_the_inputs_of_a_rewritten_warc_file_are_a_line_each_whatever_their_name
 
     with WaitingFile(tmp_path / "out.warc.gz", "w") as output:
         limits = RunLimits(PageDecoder(), 1000)
-        write_revisits(inputs, output, Duplicates("i", {}, frozenset()), limits, lambda: None)
+        write_revisits(inputs, output, Duplicates("i", {}, frozenset()), limits)
 
     info = gzip.decompress((tmp_path / "out.warc.gz").read_bytes()).split(b"\r\n\r\n")[1].decode()
     assert info.split("\r\n")[2:] == [rf"isPartOf: {tmp_path}/{SPELLED}", f"isPartOf: {paths[1]}"]

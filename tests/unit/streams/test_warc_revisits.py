@@ -38,7 +38,7 @@ def rewritten(tmp_path: Path, archived: Sequence[bytes]) -> list[FramedRecord]:
 
     with WaitingFile(output, "w") as file:
         limits = RunLimits(PageDecoder(), MAX_BYTES)
-        write_revisits([(str(source), partition)], file, duplicates, limits, lambda: None)
+        write_revisits([(str(source), partition)], file, duplicates, limits)
 
     _, *written = frame_records(iter([gzip.decompress(output.read_bytes())]), MAX_BYTES, UnknownPlaces())
     return written
