@@ -1,10 +1,9 @@
 """Build an archive in bounded memory: pages in any order in, one file out."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,7 +14,7 @@ from neardup_stream.archive.layout import MAX_PAGES, Header
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, log_key
 from neardup_stream.archive.pages import FrozenPage, pack_page, unpack_page
 from neardup_stream.archive.parts import PartWriter
-from neardup_stream.archive.spills import PARTITIONS, PartitionedRows, SortedRow, SortedRows
+from neardup_stream.archive.spills import PARTITIONS, PartitionedRows, SortedRow, SortedRows, Spilling
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import ConfigError
@@ -64,7 +63,7 @@ def sorting_bytes(memory_bytes: int) -> int:
     return max(LEAST_MEMORY_BYTES, memory_bytes - _PROCESS_BYTES)
 
 
-class ArchiveBuilder:
+class ArchiveBuilder(Spilling):
     """Takes in pages and writes an archive; a context manager.
 
     Args:
@@ -87,23 +86,11 @@ class ArchiveBuilder:
         self._ids = PartitionedRows(_NAMED, directory, sorting // 8)
         self._log = LogWriter(directory)
         self._parts = tuple(parts)
-        self._stack = ExitStack()
+        super().__init__((self._rows, self._ids, self._log, *self._parts))
         self._new_names: list[bytes] = []
         self._new_times: list[int] = []
         self._latest_ms = 0
         self._unindexed_count = 0
-
-    def __enter__(self) -> Self:
-        """Create the temporary files."""
-        for own in (self._rows, self._ids, self._log):
-            self._stack.enter_context(own)
-        for part in self._parts:
-            self._stack.enter_context(part)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Remove them."""
-        self._stack.close()
 
     def add(self, page: FrozenPage) -> None:
         """Take in a page; of pages with one id the last one stays.

@@ -1,16 +1,15 @@
 """Write and read the columns of an archive: what is stored of each page besides its URL, in log order."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.reading import ArchiveFile
-from neardup_stream.archive.spills import SpilledColumn
+from neardup_stream.archive.spills import SpilledColumn, Spilling
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import bits_for, pack
 
@@ -27,7 +26,7 @@ _COUNTS: Final = ("shingles", "whole.count")
 _NAMES: Final = ("simhash", "text", "scope", *_COUNTS, "sketch", "whole", "whole.sizes", "whole.starts")
 
 
-class ColumnsWriter:
+class ColumnsWriter(Spilling):
     """Collects pages and writes the columns; a context manager.
 
     Args:
@@ -37,21 +36,11 @@ class ColumnsWriter:
 
     def __init__(self, directory: Path, sketch_bytes: int) -> None:
         self._columns = {name: SpilledColumn(directory) for name in _NAMES}
-        self._stack = ExitStack()
+        super().__init__(self._columns.values())
         self._sketch_bytes = sketch_bytes
         self._largest = dict.fromkeys((*_COUNTS, "whole.sizes"), 0)
         self._is_scoped = False
         self._count = 0
-
-    def __enter__(self) -> Self:
-        """Create the temporary files."""
-        for column in self._columns.values():
-            self._stack.enter_context(column)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Remove them."""
-        self._stack.close()
 
     def add(self, pages: Sequence[FrozenPage]) -> None:
         """Append a multiple of WHOLE_ROWS pages; others only at the end."""

@@ -4,10 +4,9 @@ URL, id and time of every page, in compressed blocks with binary search.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from backports import zstd
 
@@ -20,7 +19,7 @@ from neardup_stream.archive.log_blocks import (
     unpack_block,
 )
 from neardup_stream.archive.reading import ArchiveFile
-from neardup_stream.archive.spills import SpilledColumn
+from neardup_stream.archive.spills import SpilledColumn, Spilling
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import CorruptData
 
@@ -36,7 +35,7 @@ _START_BYTES: Final = 16
 _CACHED_BLOCKS: Final = 256
 
 
-class LogWriter:
+class LogWriter(Spilling):
     """Collects blocks, and writes the sections `log.*`; a context manager.
 
     Args:
@@ -46,19 +45,9 @@ class LogWriter:
     def __init__(self, directory: Path) -> None:
         self._raw, self._firsts = SpilledColumn(directory), SpilledColumn(directory)
         self._frames, self._starts = SpilledColumn(directory), SpilledColumn(directory)
-        self._stack = ExitStack()
+        super().__init__((self._raw, self._firsts, self._frames, self._starts))
         self._sizes: list[int] = []
         self._first_starts: list[int] = [0]
-
-    def __enter__(self) -> Self:
-        """Create the temporary files."""
-        for column in (self._raw, self._firsts, self._frames, self._starts):
-            self._stack.enter_context(column)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Remove them."""
-        self._stack.close()
 
     def add(self, pages: Sequence[LoggedPage], keys: Sequence[bytes], first_key: bytes) -> None:
         """Append BLOCK_PAGES pages; fewer only at the end.

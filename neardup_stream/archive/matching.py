@@ -1,7 +1,6 @@
 """Write the part of an archive that finds near-duplicates: columns and keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -12,6 +11,7 @@ from neardup_stream.archive.columns import ColumnsWriter
 from neardup_stream.archive.frozen import KEYS
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.slots import KeyTables
+from neardup_stream.archive.spills import Spilling
 from neardup_stream.archive.writing import ArchiveWriter
 
 __all__ = ["KeysOfRows", "LateKeys", "MatchingWriter"]
@@ -47,7 +47,7 @@ class LateKeys(Protocol):
         """
 
 
-class MatchingWriter:
+class MatchingWriter(Spilling):
     """Collects sketches and keys, and writes their sections; see `PartWriter`.
 
     Args:
@@ -65,19 +65,7 @@ class MatchingWriter:
         self._late_keys = late_keys
         self._keys = KeyTables(directory, memory_bytes)
         self._columns = ColumnsWriter(directory, sketch_bytes)
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        """Create the temporary files."""
-        for part in (self._keys, self._columns):
-            self._stack.enter_context(part)
-        if self._late_keys is not None:
-            self._stack.enter_context(self._late_keys)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Remove them."""
-        self._stack.close()
+        super().__init__((self._keys, self._columns, *(() if late_keys is None else (late_keys,))))
 
     def add(self, pages: Sequence[FrozenPage], first_row: int) -> None:
         """See `PartWriter`; see `ColumnsWriter.add`."""

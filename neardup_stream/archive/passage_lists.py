@@ -6,17 +6,16 @@ would take most of the time of a query.
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.pages import FrozenPage
-from neardup_stream.archive.spills import PARTITIONS, PartitionedRows, SpilledColumn
+from neardup_stream.archive.spills import PARTITIONS, PartitionedRows, SpilledColumn, Spilling
 from neardup_stream.archive.units import PAGE_BYTES
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import bits_for, pack
@@ -75,7 +74,7 @@ class ListGeometry(NamedTuple):
         return 4 if self.hash_bits <= _NARROW_BITS else 8
 
 
-class BlocksWriter:
+class BlocksWriter(Spilling):
     """Packs sorted entries into blocks, and writes `passages.blocks` and `.firsts`; a context manager.
 
     Args:
@@ -86,18 +85,8 @@ class BlocksWriter:
     def __init__(self, directory: Path, geometry: ListGeometry) -> None:
         self._geometry = geometry
         self._blocks, self._firsts = SpilledColumn(directory), SpilledColumn(directory)
-        self._stack = ExitStack()
+        super().__init__((self._blocks, self._firsts))
         self._rest = np.empty(0, np.uint64)
-
-    def __enter__(self) -> Self:
-        """Create the temporary files."""
-        for column in (self._blocks, self._firsts):
-            self._stack.enter_context(column)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Remove them."""
-        self._stack.close()
 
     def add(self, keys: NDArray[np.uint64], *, is_last: bool = False) -> None:
         """Append entries, `hash << page_bits | page`, ascending; the last ones say so."""
@@ -131,7 +120,7 @@ class BlocksWriter:
         writer.add("passages.firsts", self._firsts.chunks(), count, width)
 
 
-class PassagesWriter:
+class PassagesWriter(Spilling):
     """Collects selective fingerprints, and writes the sections `passages.*`; see `PartWriter`.
 
     Args:
@@ -155,18 +144,8 @@ class PassagesWriter:
         self._common_pages = common_pages
         self._entries = PartitionedRows(_PAIR, directory, memory_bytes)
         self._tokens = SpilledColumn(directory)
-        self._stack = ExitStack()
+        super().__init__((self._entries, self._tokens))
         self._most_tokens = self._unindexed_count = 0
-
-    def __enter__(self) -> Self:
-        """Create the temporary files."""
-        self._stack.enter_context(self._entries)
-        self._stack.enter_context(self._tokens)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Remove them."""
-        self._stack.close()
 
     def add(self, pages: Sequence[FrozenPage], first_row: int) -> None:
         """See `PartWriter`."""

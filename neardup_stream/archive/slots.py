@@ -5,9 +5,8 @@ pages of its key are listed. Copies of a text share all their keys, so equal lis
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from neardup_stream.archive.kernels import load_archive_kernel
 from neardup_stream.archive.perfect import PART_BYTES, PartHasher, part_bits_for
 from neardup_stream.archive.post_lists import PostLists
-from neardup_stream.archive.spills import PARTITION_BITS, PARTITIONS, PartitionedRows, SpilledColumn
+from neardup_stream.archive.spills import PARTITION_BITS, PARTITIONS, PartitionedRows, SpilledColumn, Spilling
 from neardup_stream.archive.units import CHECK_BITS
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import bits_for, pack
@@ -26,7 +25,7 @@ __all__ = ["KeyTables"]
 _PAIR: Final = np.dtype([("key", "<u8"), ("page", "<u4")])
 
 
-class KeyTables:
+class KeyTables(Spilling):
     """Collects which pages have which keys, and writes the sections `key.*`; a context manager.
 
     Args:
@@ -39,20 +38,9 @@ class KeyTables:
         self._columns = {
             name: SpilledColumn(directory) for name in ("parts", "owners", "ranks", "items", "posts")
         }
-        self._stack = ExitStack()
+        super().__init__((self._pairs, *self._columns.values()))
         self._hasher = PartHasher()
         self._lists = PostLists()
-
-    def __enter__(self) -> Self:
-        """Create the temporary files."""
-        self._stack.enter_context(self._pairs)
-        for column in self._columns.values():
-            self._stack.enter_context(column)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Remove them."""
-        self._stack.close()
 
     def add(self, keys: NDArray[np.uint64], pages: NDArray[np.uint32]) -> None:
         """Take in pairs, in the order of the pages."""

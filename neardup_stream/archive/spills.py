@@ -6,8 +6,8 @@ Such a file is gone when the process ends, however it ends.
 import os
 import tempfile
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from struct import Struct
 from types import TracebackType
@@ -20,7 +20,15 @@ from neardup_stream.archive.kernels import load_archive_kernel
 from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import StreamUnavailable
 
-__all__ = ["PARTITIONS", "PARTITION_BITS", "PartitionedRows", "SortedRow", "SortedRows", "SpilledColumn"]
+__all__ = [
+    "PARTITIONS",
+    "PARTITION_BITS",
+    "PartitionedRows",
+    "SortedRow",
+    "SortedRows",
+    "SpilledColumn",
+    "Spilling",
+]
 
 PARTITION_BITS = 8
 PARTITIONS = 1 << PARTITION_BITS
@@ -255,6 +263,28 @@ class PartitionedRows:
             if end > start:
                 self._extents[number].append((at + start, at + end))
             start = end
+
+
+class Spilling:
+    """What keeps temporary files as long as its context lasts.
+
+    Args:
+        parts: whose files they are.
+    """
+
+    def __init__(self, parts: Iterable[AbstractContextManager[object]]) -> None:
+        self._with_files = tuple(parts)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Create the temporary files."""
+        for part in self._with_files:
+            self._stack.enter_context(part)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Remove them."""
+        self._stack.close()
 
 
 class SpilledColumn:

@@ -5,10 +5,9 @@ Pages of one site stand together, so what they have in common is stored once a b
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from backports import zstd
 
@@ -17,7 +16,7 @@ from neardup_stream.archive.leb128 import NumberReader, put_numbers
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.reading import ArchiveFile
-from neardup_stream.archive.spills import SpilledColumn
+from neardup_stream.archive.spills import SpilledColumn, Spilling
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import CorruptData
 
@@ -39,7 +38,7 @@ _START_BYTES: Final = 16
 _CACHED_BLOCKS: Final = 8
 
 
-class TextsWriter:
+class TextsWriter(Spilling):
     """Collects texts, and writes the sections `texts.*`; see `PartWriter`.
 
     Args:
@@ -50,20 +49,10 @@ class TextsWriter:
 
     def __init__(self, directory: Path) -> None:
         self._frames, self._starts = SpilledColumn(directory), SpilledColumn(directory)
-        self._stack = ExitStack()
+        super().__init__((self._frames, self._starts))
         self._block: list[bytes] = []
         self._block_bytes = self._text_bytes = self._count = 0
         self._compressor = zstd.ZstdCompressor(level=_LEVEL)
-
-    def __enter__(self) -> Self:
-        """Create the temporary files."""
-        for column in (self._frames, self._starts):
-            self._stack.enter_context(column)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Remove them."""
-        self._stack.close()
 
     def add(self, pages: Sequence[FrozenPage], first_row: int) -> None:  # noqa: ARG002 - rows are counted here
         """See `PartWriter`."""

@@ -5,9 +5,8 @@ Learn a reference from the pages, and store it with the keys.
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from neardup_stream.archive.keys import BANDS_ONLY, KeyKind, fuzzy_keys
 from neardup_stream.archive.layout import Section
 from neardup_stream.archive.matching import KeysOfRows
 from neardup_stream.archive.pages import FrozenPage
-from neardup_stream.archive.spills import SpilledColumn
+from neardup_stream.archive.spills import SpilledColumn, Spilling
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import CorruptData
 from neardup_stream.fingerprints.fuzzy import (
@@ -48,7 +47,7 @@ def key_schema(kinds: frozenset[KeyKind]) -> Mapping[str, str | int]:
     return {KEY_KINDS: ",".join(sorted(kinds)), "fuzzy_classes": CLASSES, "fuzzy_schemes": len(SCHEMES)}
 
 
-class FuzzyKeysWriter:
+class FuzzyKeysWriter(Spilling):
     """Collect the words of pages by prefix, and make the keys after the last page; see `LateKeys`.
 
     Args:
@@ -60,18 +59,8 @@ class FuzzyKeysWriter:
         self._scopes = SpilledColumn(directory)
         self._rows = array("I")
         self._ends = array("Q", [0])
-        self._stack = ExitStack()
+        super().__init__((self._counted, self._scopes))
         self._reference: FuzzyReference | None = None
-
-    def __enter__(self) -> Self:
-        """See `LateKeys`."""
-        for column in (self._counted, self._scopes):
-            self._stack.enter_context(column)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """See `LateKeys`."""
-        self._stack.close()
 
     def add(self, pages: Sequence[FrozenPage], first_row: int) -> None:
         """See `LateKeys`; skips pages that are too short to be found."""
