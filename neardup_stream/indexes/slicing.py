@@ -27,6 +27,7 @@ from neardup_stream.archive.search_tiles import (
 )
 from neardup_stream.archive.spills import PARTITIONS, PartitionedRows, SpilledColumn
 from neardup_stream.archive.writing import ArchiveWriter
+from neardup_stream.chunks import in_runs
 from neardup_stream.fingerprints.signatures import (
     class_of,
     densities,
@@ -242,14 +243,8 @@ def sampled_step(counts: NDArray[np.int64]) -> int:
 
 
 def _groups(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the numbers of terms of pages, in groups of at most _MARKED_AT_ONCE terms."""
-    at = 0
-    ends = np.cumsum(counts)
-    while at < counts.size:
-        before = int(ends[at - 1]) if at else 0
-        end = max(at + 1, int(np.searchsorted(ends, before + _MARKED_AT_ONCE, side="right")))
-        yield counts[at:end]
-        at = end
+    """Return the numbers of terms of pages, in groups of at most _MARKED_AT_ONCE terms."""
+    return (counts[start:end] for start, end in in_runs(counts, _MARKED_AT_ONCE))
 
 
 def _tile_pages(slice_count: int) -> int:

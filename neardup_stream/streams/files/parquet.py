@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.chunks import in_runs
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Position, Record
 from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
@@ -63,7 +64,7 @@ def read_parquet(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
     first = 0
     for batch in _batches(source.path):
         rows = _Rows(batch, max_page_bytes)
-        for start, end in _blocks(np.minimum(rows.sizes, max_page_bytes + 1)):
+        for start, end in in_runs(np.minimum(rows.sizes, max_page_bytes + 1), CHUNK_BYTES):
             yield [_record(source, first, rows, row) for row in range(start, end)]
         first += batch.num_rows
 
@@ -158,17 +159,6 @@ def _coarse_type(pa: Any, kind: Any) -> Any:
     elif types.is_map(kind):
         coarse = pa.map_(_coarse_type(pa, kind.key_type), _coarse_type(pa, kind.item_type))
     return coarse
-
-
-def _blocks(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Return where runs of rows begin and end that have no more than CHUNK_BYTES, or are one row."""
-    ends = np.cumsum(sizes)
-    start = 0
-    while start < sizes.size:
-        before = int(ends[start - 1]) if start else 0
-        end = max(start + 1, int(np.searchsorted(ends, before + CHUNK_BYTES, side="right")))
-        yield start, end
-        start = end
 
 
 class _Rows:
