@@ -1,7 +1,8 @@
 """Send messages to Kafka, acknowledged by all in-sync replicas before a send returns."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Self
 
 from aiokafka import AIOKafkaProducer
@@ -106,28 +107,26 @@ class KafkaSink:
             raise
 
     async def _append(self, message: Message) -> tuple[int, int]:
-        with kafka_errors(f"sending to {self._config.topic}", "Write"):
-            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
-                producer = await self._opened()
-                try:
-                    topic, headers = self._config.topic, list(message.headers)
-                    partitions = sorted(await producer.partitions_for(topic))
-                    partition = partition_of(message, self._config.partitioner, partitions)
-                    sent = await producer.send(topic, message.value, message.key, partition, headers=headers)
-                    metadata = await sent
-                except KafkaTimeoutError:  # no room yet behind an earlier batch: nothing was refused
-                    raise
-                except KafkaError:
-                    await self._discard(producer)
-                    raise
+        async with self._sending() as producer:
+            topic, headers = self._config.topic, list(message.headers)
+            partitions = sorted(await producer.partitions_for(topic))
+            partition = partition_of(message, self._config.partitioner, partitions)
+            sent = await producer.send(topic, message.value, message.key, partition, headers=headers)
+            metadata = await sent
         return metadata.partition, metadata.offset
 
     async def _send(self, messages: Sequence[Message]) -> None:
+        async with self._sending() as producer:
+            await send_batches(producer, self._config.topic, messages, self._config.partitioner)
+
+    @asynccontextmanager
+    async def _sending(self) -> AsyncIterator[AIOKafkaProducer]:
+        """Give the producer for the time of one request; discard it after a rejected batch."""
         with kafka_errors(f"sending to {self._config.topic}", "Write"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 producer = await self._opened()
                 try:
-                    await send_batches(producer, self._config.topic, messages, self._config.partitioner)
+                    yield producer
                 except KafkaTimeoutError:  # no room yet after an earlier batch: nothing was rejected
                     raise
                 except KafkaError:
