@@ -17,7 +17,7 @@ import msgspec
 
 from neardup_stream.errors import InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Position
-from neardup_stream.pipeline.offsets import later_offsets
+from neardup_stream.pipeline.offsets import later_offsets, next_offsets
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.streams.protocol import Sink, Source
 from neardup_stream.streams.transactions import Transactions
@@ -167,10 +167,7 @@ class AtLeastOnce:
 
     async def _noted(self, events: Sequence[OutgoingMessage]) -> Sequence[OutgoingMessage]:
         """Note the decisions of the events; return the events of partitions that are still ours."""
-        offsets: dict[Partition, int] = {}
-        for each in events:
-            position = each.position
-            offsets[position.partition] = max(position.offset + 1, offsets.get(position.partition, 0))
+        offsets = next_offsets(events)
         ours = await self._retries.retry(partial(self._source.note_decided, offsets)) if offsets else ()
         self._refused = offsets.keys() - ours
         return [each for each in events if each.position.partition not in self._refused]

@@ -1,13 +1,21 @@
 """Compute which offsets are finished once a run of records is finished."""
 
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
-from neardup_stream.message import Partition, Record
+from neardup_stream.message import Partition, Position
 
 __all__ = ["later_offsets", "next_offsets"]
 
 
-def next_offsets(records: Iterable[Record]) -> dict[Partition, int]:
+class _OfRecord(Protocol):
+    """A record, or what is known of one."""
+
+    @property
+    def position(self) -> Position: ...
+
+
+def next_offsets(records: Iterable[_OfRecord]) -> dict[Partition, int]:
     """Return the offset after the last of these records, by partition: to commit when all are finished.
 
     Batches finish in the order they were read, so everything below is finished as well.
