@@ -52,17 +52,17 @@ from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.frames import MemoryFrames
 from neardup_stream.stores.memory.records import MemoryRecords
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.protocol import RecordStore, TableStore
 from neardup_stream.stores.table_layouts import TableLayouts
 from neardup_stream.streams.memory.streams import MemorySink, MemorySource
-from neardup_stream.streams.memory.transactions import MemoryTransactions
 from neardup_stream.streams.protocol import Source
 from neardup_stream.text.limits import TextLimits
 from neardup_stream.traces import NoTracer, Tracer
 from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message
 from neardup_stream.wire.pages import PageDecoder
+from tests.doubles.tables import MemoryTables
+from tests.doubles.transactions import MemoryTransactions
 from tests.framed_pages import outside_landmarks
 
 __all__ = ["QUICK", "CountingMeters", "Pipeline", "SlowFetches", "essay", "in_arrays", "page_json"]

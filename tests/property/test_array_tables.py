@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup_stream.stores.arrays.tables import ArrayTables
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers
+from tests.doubles.tables import MemoryTables
 
 OPEN_BITS = 6
 

@@ -13,7 +13,7 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.page import Fingerprint64, Handle
-from neardup_stream.stores.memory.tables import MemoryTables
+from tests.doubles.tables import MemoryTables
 
 WORD = st.integers(0, 2**64 - 1)
 LOW_BITS = st.sampled_from([0, 1, 2, 4, 0x80, 0x100])

@@ -22,9 +22,9 @@ from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.guarded_clusters import GuardedClusters, change_layout, create_index
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.table_layouts import LayoutState, TableLayouts
 from neardup_stream.streams.memory.streams import MemorySource, numbered
+from tests.doubles.tables import MemoryTables
 from tests.pipelines import Pipeline, essay, page_json
 
 INDEX = "0193a0b1"

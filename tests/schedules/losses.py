@@ -19,8 +19,8 @@ from neardup_stream.message import Position, Record
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import PAGES
 from neardup_stream.stores.memory.clusters import MemoryClusters
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
+from tests.doubles.tables import MemoryTables
 from tests.frail_records import lose_record, put_back_record, stored_records
 from tests.schedules.clock_jumps import early_expiry
 from tests.schedules.views import WatchedRecords

@@ -24,9 +24,9 @@ from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
 from neardup_stream.stores.cluster_store import RANK_BYTES
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters
 from neardup_stream.stores.memory.clusters import MemoryClusters
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.wire.events import to_message
 from neardup_stream.wire.pages import PageDecoder
+from tests.doubles.tables import MemoryTables
 from tests.schedules.archives import SKETCH
 from tests.schedules.broker import Broker
 from tests.schedules.clock_jumps import Clocks

@@ -22,8 +22,8 @@ from neardup_stream.stores.frame_store import FrameChange
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.frames import MemoryFrames
 from neardup_stream.stores.memory.records import MemoryRecords
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.streams.memory.streams import numbered
+from tests.doubles.tables import MemoryTables
 from tests.pages_of_sites import framed_page, framed_site
 
 SETTINGS = Settings()

@@ -21,10 +21,10 @@ from neardup_stream.stores.frame_store import FrameChange
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.frames import MemoryFrames
 from neardup_stream.stores.memory.records import MemoryRecords
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange
 from neardup_stream.streams.memory.streams import numbered
+from tests.doubles.tables import MemoryTables
 from tests.pages_of_sites import framed_page, framed_site
 from tests.pipelines import essay, page_json
 

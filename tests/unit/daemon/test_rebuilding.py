@@ -10,10 +10,10 @@ from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.indexed import banded_page
 from neardup_stream.pipeline.stores import PageStores
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange, all_records
 from neardup_stream.streams.memory.streams import MemorySource, numbered
+from tests.doubles.tables import MemoryTables
 from tests.pipelines import Pipeline, essay, page_json
 
 

@@ -19,10 +19,10 @@ from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.sweep_pace import MOST_SWEEPS
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
-from neardup_stream.stores.memory.sweep_rounds import MemorySweepRounds
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.protocol import WalkedRecords
 from neardup_stream.stores.sweep_rounds import Claim
+from tests.doubles.sweep_rounds import MemorySweepRounds
+from tests.doubles.tables import MemoryTables
 
 
 @pytest.mark.parametrize(

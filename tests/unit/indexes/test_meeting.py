@@ -5,7 +5,7 @@ from neardup_stream.indexes.meeting import Meeting, meeting
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.page import Fingerprint64, Handle
-from neardup_stream.stores.memory.tables import MemoryTables
+from tests.doubles.tables import MemoryTables
 
 LAYOUT = IndexLayout(IndexConfig(bands=2))
 FINGERPRINT = 0x0123_4567_89AB_CDEF

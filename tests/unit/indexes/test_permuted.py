@@ -5,7 +5,7 @@ from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Candidate
 from neardup_stream.page import Fingerprint64, Handle
-from neardup_stream.stores.memory.tables import MemoryTables
+from tests.doubles.tables import MemoryTables
 
 HERE, ELSEWHERE = Fingerprint64(0x0123456789ABCDEF), Fingerprint64(0xFEDCBA9876543210)
 

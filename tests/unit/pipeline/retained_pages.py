@@ -17,9 +17,9 @@ from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.pipeline.register import register
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.stores.memory.records import MemoryRecords
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord, PageState
 from neardup_stream.stores.protocol import all_records
+from tests.doubles.tables import MemoryTables
 
 __all__ = ["CONFIG", "DAY", "KEY", "START", "World", "at", "handle", "page"]
 

@@ -17,9 +17,9 @@ from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.stores.cluster_store import Cell, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries
 from neardup_stream.streams.memory.streams import MemorySource, numbered
+from tests.doubles.tables import MemoryTables
 from tests.page_histories import Content, Op, PageHistory, page_url, sharp_pipeline, text_of
 from tests.pipelines import Pipeline, essay, page_json
 

@@ -15,7 +15,7 @@ from neardup_stream.pipeline.delivery_guarantees import (
     OutgoingMessage,
 )
 from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource, Pass
-from neardup_stream.streams.memory.transactions import MemoryTransactions
+from tests.doubles.transactions import MemoryTransactions
 
 FIRST, SECOND = Partition("memory", 0), Partition("memory", 1)
 

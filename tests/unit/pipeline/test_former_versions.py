@@ -10,9 +10,9 @@ from neardup_stream.errors import StoreUnavailable
 from neardup_stream.events import DuplicateFound
 from neardup_stream.message import Partition
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.protocol import RecordAnswer, RecordChange
 from neardup_stream.streams.memory.streams import MemorySource, numbered
+from tests.doubles.tables import MemoryTables
 from tests.pipelines import Pipeline, SlowFetches, essay, in_arrays, page_json
 from tests.unit.pipeline.swept_stores import SweptStore
 

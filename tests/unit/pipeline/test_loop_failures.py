@@ -10,9 +10,9 @@ from neardup_stream.page import Handle
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.stores.memory.records import MemoryRecords
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, RecordAnswer, RecordChange, TableEntries
 from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource, Pass, Pause, numbered
+from tests.doubles.tables import MemoryTables
 from tests.pipelines import Pipeline, essay, page_json
 from tests.unit.pipeline.crawled_pages import FIRST, crawl, run, url
 

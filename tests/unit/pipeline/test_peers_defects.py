@@ -17,10 +17,10 @@ from neardup_stream.page import Fingerprint64, Handle
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.retention import RetentionConfig
 from neardup_stream.stores.memory.records import MemoryRecords
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from neardup_stream.wire.events import from_message
 from tests.crashes import Fuse, crashing
+from tests.doubles.tables import MemoryTables
 from tests.frail_records import stored_records
 from tests.page_histories import TABLES, Content, Op, PageHistory, Sweep, page_url, sharp_pipeline
 from tests.pipelines import Pipeline, essay, page_json

@@ -12,8 +12,8 @@ from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.pipeline.probe import ProbingPage, insert, probe, probe_and_insert
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
+from tests.doubles.tables import MemoryTables
 from tests.framed_pages import SKETCH, framed_record, prose
 
 RANDOM = Random(1)

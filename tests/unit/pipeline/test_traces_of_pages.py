@@ -8,8 +8,8 @@ import pytest
 
 from neardup_stream.message import Partition
 from neardup_stream.pipeline.event_config import EventConfig
-from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.streams.memory.streams import MemorySource, numbered
+from tests.doubles.tables import MemoryTables
 from tests.page_histories import SHORT, TABLES, Content, Op, PageHistory, Sweep, page_url, sharp_pipeline
 from tests.pipelines import Pipeline, essay, page_json
 

@@ -20,10 +20,10 @@ from neardup_stream.stores.guarded_clusters import (
 )
 from neardup_stream.stores.guarded_sweep_rounds import GuardedSweepRounds
 from neardup_stream.stores.memory.clusters import MemoryClusters
-from neardup_stream.stores.memory.sweep_rounds import MemorySweepRounds
 from neardup_stream.stores.table_layouts import LayoutChanged, LayoutState, TableLayouts
 from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
 from tests.contracts.sweep_rounds import SWEEP_ROUNDS_CLAIMS, SweepRoundsClaim
+from tests.doubles.sweep_rounds import MemorySweepRounds
 
 PARTITION = Partition("pages", 3)
 INDEX_A = "0193a0b1"

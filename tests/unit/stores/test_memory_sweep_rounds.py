@@ -1,7 +1,7 @@
 import pytest
 
-from neardup_stream.stores.memory.sweep_rounds import MemorySweepRounds
 from tests.contracts.sweep_rounds import SWEEP_ROUNDS_CLAIMS, SweepRoundsClaim
+from tests.doubles.sweep_rounds import MemorySweepRounds
 
 NOW = 1_790_000_000.0
 

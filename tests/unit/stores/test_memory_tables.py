@@ -2,8 +2,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from neardup_stream.stores.memory.tables import MemoryTables
 from tests.contracts.tables import TABLE_CLAIMS
+from tests.doubles.tables import MemoryTables
 
 
 @pytest.mark.parametrize("claim", TABLE_CLAIMS, ids=lambda claim: claim.__name__)

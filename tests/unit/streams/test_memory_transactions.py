@@ -5,8 +5,8 @@ import pytest
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Partition
 from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource
-from neardup_stream.streams.memory.transactions import MemoryTransactions
 from tests.contracts.transactions import TRANSACTION_CHECKS, Stage
+from tests.doubles.transactions import MemoryTransactions
 
 PARTITIONS = (Partition("memory", 0), Partition("memory", 1))
 
