@@ -1,11 +1,11 @@
-"""Define what the library reports while it works, as a protocol, with an implementation that does nothing.
+"""Define what the library reports while it works, as methods that do nothing until they are overridden.
 
 The library never imports a metrics client: `neardup_daemon/metrics.py` binds these methods to Prometheus,
 tests bind them to lists.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple
 
 from neardup_stream.errors import LimitName
 from neardup_stream.message import Partition, Record, RecordMetadata
@@ -120,8 +120,11 @@ class Delivered(NamedTuple):
     site_duplicates: Mapping[str, int]
 
 
-class PipelineMeters(Protocol):
-    """Receive counts and times of one pipeline. Every method is cheap, called per batch and never raises."""
+class PipelineMeters:
+    """Receive counts and times of one pipeline, and ignore what a subclass has no method of its own for.
+
+    Every method is cheap, called per batch and never raises.
+    """
 
     def pages(self, count: int, size_bytes: int) -> None:
         """Count `count` records read, with `size_bytes` of key, value and headers."""
@@ -215,86 +218,5 @@ class PipelineMeters(Protocol):
         """Count an error of `dependency` by `reason`, from a closed set of its own."""
 
 
-class NoMeters:
+class NoMeters(PipelineMeters):
     """Reports nothing."""
-
-    def pages(self, count: int, size_bytes: int) -> None:
-        """Ignore."""
-
-    def outcome(self, outcome: Outcome, count: int, reason: str = "") -> None:
-        """Ignore."""
-
-    def delivered(self, delivered: Delivered) -> None:
-        """Ignore."""
-
-    def step_seconds(self, step: Step, seconds: float) -> None:
-        """Ignore."""
-
-    def activity(self, stage: Stage, activity: Activity) -> None:
-        """Ignore."""
-
-    def read(self, records: Sequence[Record]) -> None:
-        """Ignore."""
-
-    def assigned(self, partition_count: int, topic_partition_count: int) -> None:
-        """Ignore."""
-
-    def revoked(self) -> None:
-        """Ignore."""
-
-    def candidates(self, count: int) -> None:
-        """Ignore."""
-
-    def rejected_candidates(self, reason: Rejection, count: int) -> None:
-        """Ignore."""
-
-    def bucket_cap_hits(self, count: int) -> None:
-        """Ignore."""
-
-    def truncated_probes(self, count: int) -> None:
-        """Ignore."""
-
-    def dropped_edges(self, count: int) -> None:
-        """Ignore."""
-
-    def charset_fallbacks(self, count: int) -> None:
-        """Ignore."""
-
-    def over_limit(self, limit: LimitName, count: int) -> None:
-        """Ignore."""
-
-    def worker_ended(self, end: WorkerEnd) -> None:
-        """Ignore."""
-
-    def frame_tokens(self, frame: int, tokens: int) -> None:
-        """Ignore."""
-
-    def frame_lessons(self, taught: int, dropped: int) -> None:
-        """Ignore."""
-
-    def frame_sites(self, known: int, settled: int) -> None:
-        """Ignore."""
-
-    def archived(self, exact: int, near: int, candidates: int, sampled_keys: int) -> None:
-        """Ignore."""
-
-    def refused_archives(self, count: int) -> None:
-        """Ignore."""
-
-    def truncated_dead_letters(self, count: int) -> None:
-        """Ignore."""
-
-    def in_flight(self, pages: int, size_bytes: int) -> None:
-        """Ignore."""
-
-    def committed(self, next_offsets: Mapping[Partition, int]) -> None:
-        """Ignore."""
-
-    def dropped_commits(self, count: int) -> None:
-        """Ignore."""
-
-    def retry(self, dependency: Dependency) -> None:
-        """Ignore."""
-
-    def dependency_error(self, dependency: Dependency, reason: str) -> None:
-        """Ignore."""

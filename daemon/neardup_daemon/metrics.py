@@ -29,6 +29,7 @@ from neardup_stream.meters import (
     Delivered,
     Dependency,
     Outcome,
+    PipelineMeters,
     Rejection,
     Stage,
     Step,
@@ -58,7 +59,7 @@ _UNAVAILABLE_REASONS: Final[Mapping[Dependency, tuple[str, ...]]] = {
 }
 
 
-class Metrics:
+class Metrics(PipelineMeters):
     """Implements `PipelineMeters`.
 
     Args:

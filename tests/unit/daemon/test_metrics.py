@@ -33,6 +33,13 @@ def samples(metrics: Metrics) -> dict[tuple[str, ...], float]:
     }
 
 
+def test_metrics_has_every_method_of_the_meters_of_the_pipeline() -> None:
+    reported = {name for name in vars(PipelineMeters) if not name.startswith("_")}
+
+    assert reported
+    assert reported <= vars(Metrics).keys()
+
+
 def test_metrics_are_the_meters_of_the_pipeline(metrics: Metrics) -> None:
     meters: PipelineMeters = metrics
 
