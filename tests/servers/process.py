@@ -21,6 +21,7 @@ __all__ = [
     "ServerProcess",
     "find_program",
     "free_ports",
+    "is_asleep",
     "is_listening",
     "is_paused",
     "is_running",
@@ -140,6 +141,11 @@ def is_paused(pid: int) -> bool:
         return all(_state(thread) == "T" for thread in threads.iterdir())
     except (FileNotFoundError, ProcessLookupError):  # a thread ended while we looked
         return False
+
+
+def is_asleep(pid: int) -> bool:
+    """Return whether the first thread of a process waits, as for input."""
+    return _state(Path(f"/proc/{pid}/task/{pid}")) == "S"
 
 
 def is_running(pid: int) -> bool:

@@ -1,14 +1,19 @@
 """Commands that are signaled: while they start, while machine code is loaded, and later."""
 
+import fcntl
 import os
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from textwrap import dedent
+from typing import BinaryIO
 
 import pytest
 
-from tests.servers.process import HEARING_SIGNALS
+from tests.servers.process import HEARING_SIGNALS, is_asleep, wait_until
+from tests.servers.program import piped_program
 
 
 @pytest.mark.parametrize(
@@ -85,3 +90,31 @@ def test_a_command_that_is_interrupted_while_it_starts_ends_by_the_signal_withou
     )
 
     assert (run.returncode, run.stderr) == (-signal.SIGINT, b"")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["TERM", "INT"]
+)
+@pytest.mark.parametrize(
+    "words",
+    [["query", "-"], ["explain", "-", "https://example.com/stored"], ["replay", "-"]],
+    ids=" ".join,
+)
+def test_a_command_that_is_signaled_while_its_standard_input_lasts_says_so_in_its_code(
+    words: list[str], number: signal.Signals, code: int
+) -> None:
+    with piped_program(words) as run:
+        run.stdin.write(b"{")
+        run.stdin.flush()
+        wait_until(lambda: unread_bytes(run.stdin) == 0 and is_asleep(run.child.pid), 60)
+        run.child.send_signal(number)
+        exit_code = run.child.wait(60)
+        errors = run.stderr.read()
+
+    assert (exit_code, errors) == (code, b"")
+
+
+def unread_bytes(pipe: BinaryIO) -> int:
+    """Return how much of what was written into the pipe is still in it."""
+    (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, struct.pack("i", 0)))
+    return int(count)

@@ -1,6 +1,5 @@
 """`explain`: show why two pages match, or do not."""
 
-import asyncio
 import sys
 from pathlib import Path
 
@@ -61,10 +60,8 @@ def explain(
 
     if archives:
         settings = replace(settings, archive=replace(settings.archive, files=archives))
-    explanation = asyncio.run(
-        explain_named(
-            (first, second), settings, state_dir, with_index=with_index, archives_first=bool(archives)
-        )
+    explanation = explain_named(
+        (first, second), settings, state_dir, with_index=with_index, archives_first=bool(archives)
     )
     words = sentences(explanation)
     if sys.stdout.isatty() and not as_json:

@@ -1,6 +1,5 @@
 """`query`: find the stored pages that a page matches."""
 
-import asyncio
 import sys
 from pathlib import Path
 
@@ -31,6 +30,6 @@ def query(settings: Settings, page: str, state_dir: Path | None, *, as_json: boo
     """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.inspect.querying import query_page, readable  # noqa: PLC0415 - Redis is not for --help
 
-    answer = asyncio.run(query_page(page, settings, state_dir))
+    answer = query_page(page, settings, state_dir)
     is_readable = sys.stdout.isatty() and not as_json
     click.echo(readable(answer) if is_readable else printable_json(msgspec.json.encode(answer).decode()))

@@ -79,7 +79,7 @@ def replay(
         )
     choice = Choice(frozenset(reasons), max_attempts)
     if files:
-        fates = asyncio.run(replay_files(settings, choice, files))
+        fates = replay_files(settings, choice, files)
     elif save_path is not None:
         fates = asyncio.run(save_topic(settings, choice, save_path, from_start=from_start))
     else:

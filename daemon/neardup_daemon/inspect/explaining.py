@@ -1,5 +1,6 @@
 """Explain why two pages match, or do not: every figure that counts, by the code of the daemon."""
 
+import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -58,7 +59,7 @@ __all__ = ["explain", "explain_named"]
 _DIGITS = 4
 
 
-async def explain_named(
+def explain_named(
     names: tuple[str, str],
     settings: Settings,
     state_dir: Path | None,
@@ -67,6 +68,8 @@ async def explain_named(
     archives_first: bool = False,
 ) -> Explanation:
     """Explain two pages, each the id or URL of a stored or frozen page, a file with page JSON, or `-`.
+
+    Given pages are awaited without an event loop, which would keep a signal until they have come.
 
     Args:
         names: of the pages.
@@ -87,7 +90,7 @@ async def explain_named(
     if found.keys() >= set(names) and not with_index and state_dir is None:
         return explain(found[names[0]], found[names[1]], settings, archives=archives)
     with reporting_no_file(*(name for name in names if name not in found)):
-        return await _explain_stored(names, given, frozen, archives, settings, state_dir)
+        return asyncio.run(_explain_stored(names, given, frozen, archives, settings, state_dir))
 
 
 async def _explain_stored(

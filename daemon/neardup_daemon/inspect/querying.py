@@ -64,8 +64,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     asked_by_text_only: tuple[str, ...] = ()
 
 
-async def query_page(name: str, settings: Settings, state_dir: Path | None) -> Answer:
+def query_page(name: str, settings: Settings, state_dir: Path | None) -> Answer:
     """Ask an index about a page; nothing is written anywhere.
+
+    A page on standard input is awaited without an event loop, which would keep a signal until it has come.
 
     Args:
         name: id or URL of a stored page, or `-` for one as JSON on standard input.
@@ -80,7 +82,7 @@ async def query_page(name: str, settings: Settings, state_dir: Path | None) -> A
     archives = open_archives([Path(name) for name in settings.archive.files], settings)
     given = read_given(STDIN, settings) if name == STDIN else None
     with reporting_no_file(name):
-        return await _answer_named(name, given, archives, settings, state_dir)
+        return asyncio.run(_answer_named(name, given, archives, settings, state_dir))
 
 
 async def _answer_named(

@@ -1,5 +1,6 @@
 """Publish dead letters again: from their topic, or corrected from files."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -92,8 +93,10 @@ async def save_topic(settings: Settings, choice: Choice, path: Path, *, from_sta
     return fates
 
 
-async def replay_files(settings: Settings, choice: Choice, files: Sequence[str]) -> Counter[Fate]:
-    """Put the letters of files back.
+def replay_files(settings: Settings, choice: Choice, files: Sequence[str]) -> Counter[Fate]:
+    """Put the letters of files back, once all are read.
+
+    They are awaited without an event loop, which would keep a signal until they have come.
 
     Raises:
         StreamUnavailable: Kafka cannot be reached.
@@ -101,6 +104,10 @@ async def replay_files(settings: Settings, choice: Choice, files: Sequence[str])
         CorruptData: a line is no dead letter; nothing was put back.
     """
     letters = [letter for file in files for letter in _read(file)]
+    return asyncio.run(_put_all_back(letters, settings, choice))
+
+
+async def _put_all_back(letters: Sequence[Message], settings: Settings, choice: Choice) -> Counter[Fate]:
     fates: Counter[Fate] = Counter()
     async with kafka_sink(settings, settings.kafka.pages_topic) as sink:
         for some in in_chunks(letters, _BATCH_RECORDS):
