@@ -29,6 +29,7 @@ from typing import Final, Self, TextIO
 from neardup_daemon.logs import log_event
 from neardup_daemon.private_directory import private_directory
 from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.stores.redis.servers import PACKING_LIMITS
 
 __all__ = ["EmbeddedServer", "find_server"]
 
@@ -61,12 +62,7 @@ _ALWAYS: Final = (
     ("unixsocketperm", "700"),
     ("save", ""),
     ("maxmemory-policy", "noeviction"),  # an evicted bucket would be silent loss
-    # Names of Redis 6.2, which every later Redis and Valkey understands; the values keep buckets and
-    # page records packed.
-    ("zset-max-ziplist-entries", "512"),
-    ("zset-max-ziplist-value", "64"),
-    ("hash-max-ziplist-entries", "512"),
-    ("hash-max-ziplist-value", "512"),
+    *((name, str(limit)) for name, limit in PACKING_LIMITS.items()),
 )
 
 _DAMAGE: Final = re.compile("Bad file format|Invalid AOF|Unexpected end of file")

@@ -1,6 +1,7 @@
 """The store contracts on Redis, on Valkey and on a cluster; and servers that daemons may or may not use."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,12 +12,14 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.frames import RedisFrames
 from neardup_stream.stores.redis.keys import Keys
 from neardup_stream.stores.redis.records import RedisRecords
-from neardup_stream.stores.redis.servers import inspect_servers
+from neardup_stream.stores.redis.servers import PACKING_LIMITS, inspect_servers
 from neardup_stream.stores.redis.tables import RedisTables
 from tests.contracts.frames import FRAME_CLAIMS
 from tests.contracts.records import RECORD_CLAIMS
 from tests.contracts.tables import TABLE_CLAIMS
 from tests.servers.redis import RedisServer, start_redis
+
+CONFIGURATION = Path(__file__).parents[2] / "deploy" / "redis.conf"
 
 
 @pytest.fixture
@@ -65,13 +68,21 @@ async def test_a_good_server_is_named_and_gets_the_packing_limits(client: RedisC
     assert facts.warnings == ()
 
 
+def test_the_configuration_for_deployments_has_the_packing_limits() -> None:
+    lines = [line.split() for line in CONFIGURATION.read_text("utf-8").splitlines()]
+
+    assert {words[0]: words[1] for words in lines if "-max-" in "".join(words[:1])} == {
+        name: str(limit) for name, limit in PACKING_LIMITS.items()
+    }
+
+
 async def test_packing_limits_that_are_too_low_are_raised() -> None:
-    with start_redis(options={"hash-max-listpack-value": "64"}) as server:
+    with start_redis(options={"hash-max-ziplist-value": "64"}) as server:
         async with RedisClient(RedisConfig(server.url)) as client:
             await inspect_servers(client)
 
-            (limits,) = (await client.by_node("CONFIG GET", "hash-max-listpack-value")).values()
-    assert limits == {"hash-max-listpack-value": "1200"}
+            (limits,) = (await client.by_node("CONFIG GET", "hash-max-ziplist-value")).values()
+    assert limits == {"hash-max-ziplist-value": "1200"}
 
 
 async def test_a_server_that_evicts_is_refused_with_the_remedy() -> None:

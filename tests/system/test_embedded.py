@@ -16,6 +16,7 @@ from neardup_daemon.embedded import EmbeddedServer, find_server
 from redis.asyncio import Redis
 
 from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.stores.redis.servers import PACKING_LIMITS
 from tests.servers.process import HEARING_SIGNALS, is_running, wait_until
 from tests.servers.redis import find_redis, find_valkey
 
@@ -76,11 +77,7 @@ async def test_it_is_private_and_leaves_nothing_behind(find: Callable[[], str]) 
 
 @pytest.mark.parametrize("find", [find_redis, find_valkey], ids=["redis", "valkey"])
 async def test_its_buckets_and_records_stay_packed(find: Callable[[], str]) -> None:
-    wanted = {
-        "zset-max-ziplist-entries": "512",
-        "zset-max-ziplist-value": "64",
-        "hash-max-ziplist-value": "512",
-    }
+    wanted = {name: str(limit) for name, limit in PACKING_LIMITS.items()}
 
     async with EmbeddedServer(program=Path(find())) as server, Redis.from_url(server.url) as redis:
         limits = await redis.config_get(*wanted)

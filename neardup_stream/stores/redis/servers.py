@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.stores.redis.client import RedisClient
@@ -15,13 +15,16 @@ _logger = logging.getLogger(__name__)
 MIN_VERSION = (6, 2)
 """The first Redis with ZRANGE … BYLEX."""
 
-PACKING_LIMITS = {
-    "zset-max-listpack-entries": 512,
-    "zset-max-listpack-value": 64,
-    "hash-max-listpack-entries": 512,
-    "hash-max-listpack-value": 1200,
+PACKING_LIMITS: Final[Mapping[str, int]] = {
+    "zset-max-ziplist-entries": 512,
+    "zset-max-ziplist-value": 64,
+    "hash-max-ziplist-entries": 512,
+    "hash-max-ziplist-value": 1200,
 }
-"""Below these a bucket, or a hash of page records, takes several times its bytes."""
+"""Below these a bucket, or a hash of page records, takes several times its bytes.
+
+Names of Redis 6.2, which every later Redis and Valkey understands.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ def _check_policy(info: Mapping[str, Any]) -> None:
 
 
 async def _raise_limits(client: RedisClient) -> list[str]:
-    """Set each packing limit that is too low, under the name this server knows; what could not be set."""
+    """Set each packing limit that is too low, and return what to do about those that could not be set."""
     refused = []
     for name, wanted in PACKING_LIMITS.items():
         try:
@@ -135,10 +138,6 @@ async def _raise_limits(client: RedisClient) -> list[str]:
 
 
 async def _raise_limit(client: RedisClient, name: str, wanted: int) -> None:
-    for known_name in (name, name.replace("listpack", "ziplist")):
-        answers = await client.by_node("CONFIG GET", known_name)
-        values = [int(value) for answer in answers.values() for value in answer.values()]
-        if values:
-            if min(values) < wanted:
-                await client.by_node("CONFIG SET", known_name, str(wanted))
-            return
+    answers = await client.by_node("CONFIG GET", name)
+    if any(int(value) < wanted for answer in answers.values() for value in answer.values()):
+        await client.by_node("CONFIG SET", name, str(wanted))
