@@ -4,6 +4,7 @@ Everything opened is closed in reverse. `kafka_wiring` opens the streams, `local
 that keeps nothing.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -108,7 +109,7 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
         for seconds in facts.clock_seconds:
             require_same_time(seconds)
         clock = StoreClock(next(iter(facts.clock_seconds), None))
-        agreed = policy(settings)
+        agreed = await asyncio.to_thread(policy, settings)
         layouts = await retries.retry(partial(stored_layouts, client, settings))
         namespace = await retries.retry(
             partial(open_namespace, client, settings.redis.namespace, schema(layouts.base), agreed)

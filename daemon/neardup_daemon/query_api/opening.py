@@ -31,6 +31,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.forked_parent import ForkedParent
+from neardup_stream.stores.index_identity import Policy
 
 __all__ = ["serving_queries"]
 
@@ -60,8 +61,7 @@ async def serving_queries(
         ConfigError: an archive or a port cannot be had.
         CorruptData: an archive is damaged.
     """
-    agreed_ids = agreed_archive_ids(policy(settings))
-    archives = await asyncio.to_thread(ReloadedArchives, settings, NoMeters(), agreed_ids)
+    archives = await asyncio.to_thread(_open_archives, settings, stores.policy)
     surveys = Surveys(stores.clusters, stores.judged.records, settings) if stores.clusters else None
     async with open_preparation(settings, NoMeters(), QUERIED_PARTS, forked) as preparation:
         threads = Threads(settings.api.max_threads)
@@ -83,6 +83,12 @@ async def serving_queries(
             await recent.close()
             if surveys is not None:
                 await surveys.close()
+
+
+def _open_archives(settings: Settings, compared: Policy) -> ReloadedArchives:
+    """Open the archives of the policy that was compared; where none was, of the present one."""
+    agreed = compared if compared.settings else policy(settings)
+    return ReloadedArchives(settings, NoMeters(), agreed_archive_ids(agreed))
 
 
 def _without_kafka(endpoint: Endpoint) -> Endpoint:
