@@ -2,11 +2,13 @@
 
 import asyncio
 import heapq
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from time import monotonic, time
 from typing import Final, NamedTuple
 
+from neardup_daemon.logs import log_event
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.clusters import Clusters
@@ -16,6 +18,8 @@ from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 
 __all__ = ["LARGEST", "Survey", "Surveys"]
+
+_logger = logging.getLogger(__name__)
 
 LARGEST: Final = 1000
 """Clusters, and hosts, that a survey keeps."""
@@ -46,6 +50,8 @@ class Survey(NamedTuple):
 class Surveys:
     """Keeps the latest survey, and makes the next one at a request if it is old.
 
+    One that fails is logged, and made again when the next one is due; while there is none, at each request.
+
     Args:
         clusters: surveyed.
         records: of their pages.
@@ -67,17 +73,14 @@ class Surveys:
             StoreUnavailable: there is none yet, and the store is unavailable.
             CorruptData: what is stored is not what this program writes.
         """
-        if self._running is not None and self._running.done():
-            self._finish(self._running)
-        if self._running is None and monotonic() >= self._due_seconds:
-            self._running = asyncio.create_task(self._survey())
+        running = self._running
+        if running is None and (self._latest is None or monotonic() >= self._due_seconds):
+            running = self._running = asyncio.create_task(self._survey())
+            running.add_done_callback(self._finish)
         if self._latest is not None:
             return self._latest
-        assert self._running is not None  # noqa: S101 - none is kept, so one was due
-        running = self._running
+        assert running is not None  # noqa: S101 - none is kept, so one is made
         await asyncio.wait([running])
-        if self._running is running:
-            self._finish(running)
         return running.result()
 
     async def close(self) -> None:
@@ -87,11 +90,15 @@ class Surveys:
             await asyncio.gather(self._running, return_exceptions=True)
 
     def _finish(self, running: asyncio.Task[Survey]) -> None:
-        """Keep the result; one that failed is made again at the next request."""
+        """Keep the result, or log why there is none; the next survey is due as long after either."""
         self._running = None
-        if not running.cancelled() and running.exception() is None:
+        self._due_seconds = monotonic() + self._api.survey_seconds
+        if running.cancelled():
+            return
+        if (error := running.exception()) is None:
             self._latest = running.result()
-            self._due_seconds = monotonic() + self._api.survey_seconds
+        else:
+            log_event(_logger, "survey_failed", level=logging.WARNING, error=str(error))
 
     async def _survey(self) -> Survey:
         duplicates: Counter[str] = Counter()
