@@ -52,7 +52,12 @@ class Answering:
 
         async def answer(request: web.Request) -> web.StreamResponse:
             begin = perf_counter()
-            response = await self._answer(endpoint, request)
+            try:
+                response = await self._answer(endpoint, request)
+            except Exception:  # our own bug: the server logs it, and answers with 500
+                status = HTTPStatus.INTERNAL_SERVER_ERROR
+                self._metrics.answered(endpoint.name, status, perf_counter() - begin)
+                raise
             self._metrics.answered(endpoint.name, response.status, perf_counter() - begin)
             return response
 

@@ -115,7 +115,7 @@ class ApiServer:
         if self._registry is not None:
             page = MetricsPage(self._registry, lambda: self._connections.unanswered_count)
             app.router.add_get("/metrics", checked(page.answer))
-            app.router.add_get("/livez", _alive)
+            app.router.add_get("/livez", _waiting if endpoints is None else _alive)
             app.router.add_get("/readyz", _not_ready if endpoints is None else _alive)
         if endpoints is None:
             app.router.add_route("*", "/{path:.*}", checked(no_index))
@@ -166,6 +166,10 @@ class ApiServer:
 
 async def _alive(_request: web.Request) -> web.StreamResponse:
     return web.Response(text="ready\n")
+
+
+async def _waiting(_request: web.Request) -> web.StreamResponse:
+    return web.Response(text="starting\n")
 
 
 async def _not_ready(_request: web.Request) -> web.StreamResponse:

@@ -10,6 +10,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 from neardup_daemon.health import Condition, serve_health
+from neardup_daemon.query_api.asking import NoParams
+from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
+from neardup_daemon.query_api.metrics import ApiMetrics
+from neardup_daemon.query_api.server import ApiServer
 from neardup_daemon.settings.query_api import Api
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
 
@@ -108,3 +112,34 @@ async def test_no_answer_names_the_version_of_a_library(serving: type, request_l
         _, headers, _ = await answer(port, f"{request_line}\r\nHost: localhost\r\n\r\n".encode())
 
     assert headers["server"] == "neardup-stream"
+
+
+async def test_a_request_that_ends_by_a_bug_of_ours_is_counted() -> None:
+    async def fail(_call: Call) -> Reply:
+        raise ZeroDivisionError
+
+    registry = MetricRegistry()
+    endpoint = Endpoint("GET", "/fail", "page", "Fails.", NoParams, None, {}, (), fail)
+    server = ApiServer(Api(port=0), ApiMetrics(registry), registry.prometheus)
+    async with asyncio.timeout(60), server.serving([endpoint]) as port:
+        status, _, _ = await answer(port, b"GET /fail HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+    counted = registry.prometheus.get_sample_value(
+        "neardup_api_requests_total", {"endpoint": "page", "status": "500"}
+    )
+    assert (status, counted) == (500, 1)
+
+
+async def test_without_an_index_the_probes_say_that_the_process_starts() -> None:
+    registry = MetricRegistry()
+    server = ApiServer(Api(port=0), ApiMetrics(registry), registry.prometheus)
+    async with asyncio.timeout(60), server.serving(None) as port:
+        answers = [
+            await answer(port, b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path)
+            for path in (b"/livez", b"/readyz")
+        ]
+
+    assert [(status, body) for status, _, body in answers] == [
+        (200, b"starting\n"),
+        (503, b"starting: there is no index\n"),
+    ]
