@@ -13,6 +13,7 @@ def main() -> NoReturn:
     if is_interruptible:  # ends the process while nothing is open, without a traceback of imports
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from neardup_daemon.cli import main as run  # noqa: PLC0415 - takes a while, in which a signal may come
+    from neardup_daemon.ending_signals import heard_signals  # noqa: PLC0415 - the same
     from neardup_daemon.exit_codes import after_signal  # noqa: PLC0415 - the same
     from neardup_daemon.gc_tuning import collect_rarely  # noqa: PLC0415 - the same
     from neardup_daemon.standard_streams import (  # noqa: PLC0415 - the same
@@ -25,8 +26,8 @@ def main() -> NoReturn:
     collect_rarely()
     open_closed_streams()
     buffer_standard_output()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+    for number in heard_signals():
+        if number != signal.SIGINT:
             signal.signal(number, lambda received, _frame: sys.exit(after_signal(received)))
     sys.exit(run(sys.argv[1:]))
 

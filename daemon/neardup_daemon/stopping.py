@@ -8,20 +8,15 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple, TypeVar
 
+from neardup_daemon.ending_signals import heard_signals
 from neardup_daemon.exit_codes import OK, after_signal
 from neardup_daemon.logs import log_event
-from neardup_stream.held_signals import ENDING_SIGNALS
 
-__all__ = ["Stop", "Stopped", "is_ignored", "unless_stopped"]
+__all__ = ["Stop", "Stopped", "unless_stopped"]
 
 _T = TypeVar("_T")
 
 _logger = logging.getLogger(__name__)
-
-
-def is_ignored(number: signal.Signals) -> bool:
-    """Return whether the parent process ignored the signal, as nohup does with SIGHUP."""
-    return signal.getsignal(number) is signal.SIG_IGN
 
 
 class Stop:
@@ -45,11 +40,14 @@ class Stop:
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Listen while the block runs; a second signal cuts it short, and `exit_code` says so."""
+        """Listen while the block runs; a second signal cuts it short, and `exit_code` says so.
+
+        Signals are handled as before behind the block, and those that are ignored stay so.
+        """
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task
-        heard = [number for number in ENDING_SIGNALS if number != signal.SIGHUP or not is_ignored(number)]
-        for number in heard:
+        former = {number: signal.getsignal(number) for number in heard_signals()}
+        for number in former:
             loop.add_signal_handler(number, partial(self._receive, number, task))
         try:
             yield
@@ -59,8 +57,9 @@ class Stop:
             task.uncancel()
             self.is_cut_short = True
         finally:
-            for number in heard:
+            for number, handler in former.items():
                 loop.remove_signal_handler(number)
+                signal.signal(number, handler)
             if self._cut is not None:
                 self._cut.cancel()
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 from neardup_daemon.stopping import Stop
@@ -39,3 +40,42 @@ async def test_a_rest_that_ends_in_its_time_is_not_cut_short() -> None:
 
     assert not stop.is_cut_short
     assert stop.exit_code == 0
+
+
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in ENDING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("handlers")
+async def test_behind_the_block_signals_are_handled_as_before() -> None:
+    heard: list[int] = []
+    for number in ENDING:
+        signal.signal(number, lambda received, _frame: heard.append(received))
+
+    with Stop().on_signals():
+        pass
+    for number in ENDING:
+        signal.raise_signal(number)
+
+    assert heard == list(ENDING)
+
+
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
+async def test_a_signal_that_was_ignored_stays_so(number: signal.Signals) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    stop = Stop()
+
+    with stop.on_signals():
+        os.kill(os.getpid(), number)
+        await asyncio.sleep(0)
+
+    assert not stop.requested.is_set()
+    assert signal.getsignal(number) is signal.SIG_IGN
