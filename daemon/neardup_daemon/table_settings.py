@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from neardup_daemon.index_schema import schema
 from neardup_daemon.settings.settings import Settings
-from neardup_stream.errors import ConfigError
+from neardup_stream.errors import ConfigError, InvariantBroken
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.layouts import TableSettings, read_layouts
 
@@ -30,9 +30,13 @@ class StoredLayouts(NamedTuple):
     known: Mapping[int, TableSettings]
 
     def tables(self, number: int) -> TableSettings:
-        """Return the settings of a layout."""
+        """Return the settings of a layout, which is known or that of the index's creation."""
+        if number in self.known:
+            return self.known[number]
+        if number:
+            raise InvariantBroken(f"layout {number} of the tables is in use, and its settings are not known")
         index = self.base.index
-        return self.known.get(number) or TableSettings(index.expected_pages, index.blocks, index.substrings)
+        return TableSettings(index.expected_pages, index.blocks, index.substrings)
 
     def settings(self, number: int) -> Settings:
         """Return the settings, with those of a layout."""

@@ -5,7 +5,7 @@ from typing import Final
 from neardup_daemon.preparing import index_layout
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.table_settings import StoredLayouts, stored_layouts
-from neardup_stream.errors import ConfigError, InvariantBroken
+from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.guarded_clusters import change_layout, stored_layout
@@ -58,22 +58,19 @@ class Tables:
         Raises:
             StoreUnavailable: Redis is unavailable.
         """
-        if number and number not in self.layouts.known:
-            await self.read_layouts()
-            if number not in self.layouts.known:
-                raise InvariantBroken(
-                    f"layout {number} of the tables is in use, and its settings are not stored"
-                )
-        layout = index_layout(self.layouts.settings(number))
+        layout = index_layout(await self._settings_of(number))
         return PermutedIndex(RedisTables(self._client, self.keys(number)), layout)
 
     async def settings_in_force(self) -> Settings:
         """Return the settings, with those of the layout in force as it is stored now."""
         await self.learn()
-        current = self.state.found.current
-        if current and current not in self.layouts.known:
+        return await self._settings_of(self.state.found.current)
+
+    async def _settings_of(self, number: int) -> Settings:
+        """Return the settings, with those of a layout, which may have been stored since they were read."""
+        if number and number not in self.layouts.known:
             await self.read_layouts()
-        return self.layouts.settings(current)
+        return self.layouts.settings(number)
 
     def lease(self) -> Lease:
         """Return the lease of the one process that may lay the tables out."""

@@ -107,7 +107,7 @@ async def _index(settings: Settings) -> IndexStatus:
             created_by=stores.namespace.created_by,
             pages=usage.records,
             pages_error=usage.records_error,
-            expected_pages=stores.tables.layouts.tables(stores.tables.state.found.current).expected_pages,
+            expected_pages=(await stores.tables.settings_in_force()).index.expected_pages,
             used_bytes=usage.used_bytes,
             max_bytes=usage.max_bytes,
             fullest_primary=usage.fullest_primary,
