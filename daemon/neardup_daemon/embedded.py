@@ -46,7 +46,7 @@ _LOG_LINES_SHOWN: Final = 5
 _SOCKET: Final = "redis.sock"
 _LOG: Final = "server.log"
 _LONGEST_DIRECTORY: Final = 107 - len("/nd-12345678/") - len(_SOCKET)
-"""A socket's path may have 107 characters (`sun_path` of unix(7), without its closing zero)."""
+"""A socket's path may have 107 bytes (`sun_path` of unix(7), without its closing zero)."""
 
 _ROOT: Final = 0
 _LONGEST_PID: Final = 20
@@ -147,7 +147,7 @@ class EmbeddedServer:
 
 def _short_directory() -> Path:
     usual = tempfile.gettempdir()
-    return Path(usual if len(usual) <= _LONGEST_DIRECTORY else "/tmp")  # noqa: S108 - a 0700 directory is made in it
+    return Path(usual if len(os.fsencode(usual)) <= _LONGEST_DIRECTORY else "/tmp")  # noqa: S108 - a 0700 directory is made in it
 
 
 @contextmanager

@@ -85,6 +85,19 @@ async def test_its_buckets_and_records_stay_packed(find: Callable[[], str]) -> N
     assert limits == wanted
 
 
+async def test_a_directory_for_temporary_files_whose_name_is_too_long_in_bytes_is_not_used(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    longest = state.parent / ("ü" * 40)
+    longest.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(longest))
+
+    async with EmbeddedServer() as server, Redis.from_url(server.url) as redis:
+        assert await redis.ping()
+
+    assert not list(longest.iterdir())
+
+
 async def test_ctrl_c_at_the_terminal_does_not_reach_it() -> None:
     async with EmbeddedServer() as server, Redis.from_url(server.url) as redis:
         pid = (await redis.info("server"))["process_id"]
