@@ -48,14 +48,14 @@ class Produced:
         skipped: records that hold no page, by reason.
         bad: pages that can never succeed, by reason; of `over_limit`, those too large for the topic too.
         first_bad: what the first of them were about.
-        place_of: names the place of a record.
+        place_of: names the place of a record; not compared.
     """
 
     published: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     bad: Counter[str] = field(default_factory=Counter)
     first_bad: list[str] = field(default_factory=list)
-    place_of: PlaceOf = record_number
+    place_of: PlaceOf = field(default=record_number, compare=False)
 
     def refuse(self, record: Record, error: BadPage) -> None:
         """Count a page that is not published."""

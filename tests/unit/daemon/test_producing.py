@@ -38,6 +38,11 @@ def test_every_record_is_published_or_counted() -> None:
     assert produced.first_bad == [f"record {offset}: {bad}" for offset in (2, 6)]
 
 
+def test_an_outcome_is_that_of_records_and_not_of_the_source_that_names_them() -> None:
+    assert Produced(place_of=lambda position: f"line {position.offset}") == Produced()
+    assert Produced(published=1) != Produced()
+
+
 def test_only_the_first_bad_pages_are_shown() -> None:
     produced = Produced()
 
