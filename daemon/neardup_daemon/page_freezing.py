@@ -1,6 +1,5 @@
 """Remove the frames of their sites from pages, and pass the pages to an archive."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final
@@ -10,6 +9,7 @@ from neardup_daemon.preparing import build_frames
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.archive.building import ArchiveBuilder
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
+from neardup_stream.cut_short import in_thread
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Forget, Prepared
@@ -106,10 +106,10 @@ class PageFreezer:
         self.filled = Filled(place_of)
 
     async def take(self, prepared: Prepared) -> None:
-        """Freeze a batch, and learn the frames of its sites."""
+        """Freeze a batch, and learn the frames of its sites; no thread still adds when this is cancelled."""
         if self._frames is not None:
             prepared = await self._frames.view(prepared)
-        await asyncio.to_thread(self._add, prepared)
+        await in_thread(lambda _check: self._add(prepared))
         if self._frames is not None:
             await self._frames.learn(prepared, list(prepared.lessons.values()))
 
