@@ -1,7 +1,7 @@
 """Open archives for commands and the daemon, and check that they fit the settings."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +12,7 @@ from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.gone import read_gone
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.errors import ConfigError
-from neardup_stream.fingerprints.simhash import schema_fields
+from neardup_stream.fingerprints.simhash import SimhashConfig, schema_fields
 from neardup_stream.fingerprints.sketch import sketch_schema_fields
 from neardup_stream.indexes.fuzzy_keys import key_schema, read_reference
 from neardup_stream.pipeline.consultation import OpenArchive
@@ -21,10 +21,12 @@ from neardup_stream.streams.files.file_names import utf8_name
 __all__ = [
     "archive_ids",
     "archive_schema",
+    "differing_fields",
     "open_archive",
     "open_archives",
     "require_text_fit",
     "text_schema",
+    "token_schema",
 ]
 
 _logger = logging.getLogger(__name__)
@@ -49,8 +51,13 @@ _SETTINGS: Final = {
 
 def text_schema(settings: Settings) -> dict[str, str | int]:
     """Everything that decides the tokens of a page, by name; part of the schema of every archive."""
-    simhash = schema_fields(simhash_config(settings))
-    return {name: simhash[name] for name in _TOKEN_FIELDS} | {"extraction": settings.text.extraction}
+    return token_schema(simhash_config(settings)) | {"extraction": settings.text.extraction}
+
+
+def token_schema(config: SimhashConfig) -> dict[str, str | int]:
+    """Everything that makes tokens of a text, by name."""
+    simhash = schema_fields(config)
+    return {name: simhash[name] for name in _TOKEN_FIELDS}
 
 
 def archive_schema(settings: Settings, key_kinds: frozenset[KeyKind] = BANDS_ONLY) -> dict[str, str | int]:
@@ -125,8 +132,14 @@ def require_text_fit(path: Path, frozen: object, settings: Settings) -> None:
     _require_fit(path, {name: value for name, value in stored.items() if name in own}, own)
 
 
-def _require_fit(path: Path, frozen: object, own: dict[str, str | int]) -> None:
-    stored = frozen if isinstance(frozen, dict) else {}
+def differing_fields(path: Path, stored: Mapping[str, object], own: Mapping[str, str | int]) -> list[str]:
+    """Return the fields of a schema that are others in an archive; a differing Unicode is only warned of.
+
+    Args:
+        path: of the archive, for the warning.
+        stored: its schema, or a part of that.
+        own: that of this program.
+    """
     differing = [name for name in sorted(own.keys() | stored.keys()) if own.get(name) != stored.get(name)]
     if _UNICODE in differing:
         differing.remove(_UNICODE)
@@ -138,7 +151,12 @@ def _require_fit(path: Path, frozen: object, own: dict[str, str | int]) -> None:
             archive=stored.get(_UNICODE),
             program=own[_UNICODE],
         )
-    if differing:
+    return differing
+
+
+def _require_fit(path: Path, frozen: object, own: dict[str, str | int]) -> None:
+    stored = frozen if isinstance(frozen, dict) else {}
+    if differing := differing_fields(path, stored, own):
         differences = ", ".join(
             f"{_SETTINGS.get(name, name)} is {own.get(name)!r}, the archive has {stored.get(name)!r}"
             for name in differing

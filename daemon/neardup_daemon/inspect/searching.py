@@ -4,14 +4,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import click
 import msgspec
 import numpy as np
 
-from neardup_daemon.archives import require_text_fit
-from neardup_daemon.logs import log_event
+from neardup_daemon.archives import differing_fields, require_text_fit, token_schema
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
@@ -19,7 +18,7 @@ from neardup_stream.archive.layout import MAGIC
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.texts import TEXTS, KeptTexts, has_texts
 from neardup_stream.errors import ConfigError
-from neardup_stream.fingerprints.simhash import SimhashConfig, schema_fields
+from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.indexes.query_logic import BoundQuery, bind_query
 from neardup_stream.indexes.settling import settle_by_kept_texts, settle_texts
 from neardup_stream.indexes.sliced import SearchAnswer, SlicedIndex
@@ -32,8 +31,6 @@ __all__ = ["ArchiveCounts", "FoundPage", "SearchRun", "SearchedPages", "readable
 
 _logger = logging.getLogger(__name__)
 
-_TOKEN_FIELDS: Final = ("token_hash", "max_token_characters")
-_UNICODE: Final = "unicode"
 _NO_FINGERPRINT: Final = 0
 """Stored for a page that is too short to be compared."""
 
@@ -174,22 +171,12 @@ def _asked(path: Path, query: BoundQuery) -> _Searched:
 def _require_tokens(path: Path, archive: LoggedArchive) -> None:
     """Refuse an archive whose tokens are made otherwise; a differing Unicode is only warned of."""
     stored = archive.facts.get("schema")
-    frozen: dict[str, Any] = stored if isinstance(stored, dict) else {}
-    own = schema_fields(SimhashConfig())
-    for name in _TOKEN_FIELDS:
-        if frozen.get(name) != own[name]:
-            raise ConfigError(
-                f"{path} was frozen with {name} {frozen.get(name)!r}, this program has {own[name]!r}:"
-                " search it with the release that froze it"
-            )
-    if frozen.get(_UNICODE) != own[_UNICODE]:
-        log_event(
-            _logger,
-            "archive_unicode_differs",
-            level=logging.WARNING,
-            path=str(path),
-            archive=frozen.get(_UNICODE),
-            program=own[_UNICODE],
+    own = token_schema(SimhashConfig())
+    frozen = {name: stored.get(name) for name in own} if isinstance(stored, dict) else {}
+    for name in differing_fields(path, frozen, own):
+        raise ConfigError(
+            f"{path} was frozen with {name} {frozen.get(name)!r}, this program has {own[name]!r}:"
+            " search it with the release that froze it"
         )
 
 
