@@ -38,6 +38,11 @@ class KeptText(NamedTuple):
     passages: bytes = b""
     prefixes: bytes = b""
 
+    @property
+    def decoded(self) -> str:
+        """The text, with its lone surrogates."""
+        return self.text.decode("utf-8", "surrogatepass")
+
 
 NOTHING_KEPT = KeptText()
 

@@ -177,7 +177,7 @@ def _page_lines(
             strict=True,
         )
     )
-    lines = arrival.kept.text.decode("utf-8", "surrogatepass").split("\n")
+    lines = arrival.kept.decoded.split("\n")
     _, hashed = fingerprint_lines(lines, simhash_config(settings))
     return PageLinesFacts(
         id=arrival.page.id,

@@ -150,7 +150,7 @@ async def find_overlaps(
             for letter in tally.add(prepared, {"compared": len(prepared.arrivals)}, place_of):
                 yield letter
             for arrival in prepared.arrivals:
-                text = arrival.kept.text.decode("utf-8", "surrogatepass") if arrival.kept else ""
+                text = arrival.kept.decoded if arrival.kept else ""
                 yield _page_overlaps(arrival, text, archives, request), text
 
 

@@ -189,7 +189,7 @@ def read_given(source: str, settings: Settings) -> AskedPage:
     if isinstance(page, Skipped):
         raise ConfigError(f"{name} holds a page that is skipped: {page.reason}")
     assert page.arrival is not None  # noqa: S101 - a given page has one
-    return page._replace(text=(page.arrival.kept or NOTHING_KEPT).text.decode("utf-8", "surrogatepass"))
+    return page._replace(text=(page.arrival.kept or NOTHING_KEPT).decoded)
 
 
 def given_record(value: bytes, headers: Headers = ()) -> Record:

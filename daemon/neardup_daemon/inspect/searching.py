@@ -244,7 +244,7 @@ async def _texts(paths: Sequence[Path], settings: Settings) -> AsyncIterator[lis
         async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
             prepared = await asyncio.to_thread(preparation.prepare, records)
             yield [
-                (arrival.page.id, arrival.kept.text.decode("utf-8", "surrogatepass"))
+                (arrival.page.id, arrival.kept.decoded)
                 for arrival in prepared.arrivals
                 if arrival.kept is not None
             ]

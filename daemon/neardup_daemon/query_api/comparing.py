@@ -115,7 +115,7 @@ class Comparing:
             raise _refused(name, error) from error
         assert not isinstance(page, Skipped)  # noqa: S101 - it has no content type and no status
         assert page.arrival is not None  # noqa: S101 - a given page has one
-        text = (page.arrival.kept or NOTHING_KEPT).text.decode("utf-8", "surrogatepass")
+        text = (page.arrival.kept or NOTHING_KEPT).decoded
         frame = await self._frame(page)
         stores, preparation = self._stores, self._index.preparation
         placed = await place_given(
