@@ -11,16 +11,26 @@ import msgspec
 from msgspec.structs import replace
 
 from neardup_daemon.capacity.machines import cost_per_page
-from neardup_daemon.capacity.memory import table_bytes
-from neardup_daemon.preparing import index_layout
+from neardup_daemon.capacity.memory import bytes_per_page
+from neardup_daemon.preparing import index_layout, sketch_config
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
 
-__all__ = ["LayoutCost", "layout_costs", "layout_for", "range_entries"]
+__all__ = [
+    "USUAL_FRAMED_SHARE",
+    "USUAL_LINKED_SHARE",
+    "LayoutCost",
+    "layout_costs",
+    "layout_for",
+    "range_entries",
+]
 
-_OTHER_BYTES: Final = 350.0
-"""Of a usual page outside the tables: its record and its place in the clusters."""
+USUAL_URL_BYTES: Final = 60.0
+USUAL_LINKED_SHARE: Final = 0.3
+USUAL_FRAMED_SHARE: Final = 0.5
+"""What a usual page is. Layouts are chosen for it, not for one corpus: `rebuild --into` knows none."""
 
 _MORE_BLOCKS: Final = 4
 
@@ -81,12 +91,13 @@ def range_entries(pages: int, layout: IndexLayout) -> float:
 def _layouts(pages: int, settings: Settings) -> list[tuple[LayoutCost, IndexLayout]]:
     """Return the layouts whose ranges are within the cap, with what they cost; fewest substrings first."""
     distance_bits = settings.index.distance_bits
+    sketch = sketch_config(settings)
     layouts = (
         _layout_with(pages, settings, substrings, distance_bits // substrings + more)
         for substrings, more in product(range(1, distance_bits + 2), range(1, _MORE_BLOCKS + 1))
     )
     return [
-        (_cost(pages, layout), layout)
+        (_cost(pages, layout, sketch), layout)
         for layout in layouts
         if layout is not None and range_entries(pages, layout) <= settings.index.bucket_cap
     ]
@@ -101,7 +112,7 @@ def _layout_with(pages: int, settings: Settings, substrings: int, blocks: int) -
         return None
 
 
-def _cost(pages: int, layout: IndexLayout) -> LayoutCost:
+def _cost(pages: int, layout: IndexLayout, sketch: SketchConfig | None) -> LayoutCost:
     permuted, entries = layout.config.permuted, range_entries(pages, layout)
     cost = cost_per_page(layout, range_entries=entries, words=0, html_bytes=0, linked_share=0)
     return LayoutCost(
@@ -110,5 +121,11 @@ def _cost(pages: int, layout: IndexLayout) -> LayoutCost:
         tables=len(layout.tables),
         range_entries=entries,
         redis=cost.redis,
-        bytes=table_bytes(layout) + _OTHER_BYTES,
+        bytes=bytes_per_page(
+            layout,
+            sketch,
+            url_bytes=USUAL_URL_BYTES,
+            linked_share=USUAL_LINKED_SHARE,
+            framed_share=USUAL_FRAMED_SHARE,
+        ).total,
     )

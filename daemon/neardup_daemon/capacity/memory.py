@@ -7,7 +7,7 @@ import msgspec
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
 
-__all__ = ["BytesPerPage", "bytes_per_page", "table_bytes", "tombstone_bytes"]
+__all__ = ["BytesPerPage", "bytes_per_page", "tombstone_bytes"]
 
 _TABLE_BYTES: Final = 26.0
 """Of a page in one permuted table, buckets filled as planned; `benchmarks.end_to_end` measures these."""
@@ -47,20 +47,25 @@ class BytesPerPage(msgspec.Struct, frozen=True):
 
 
 def bytes_per_page(
-    layout: IndexLayout, sketch: SketchConfig, *, url_bytes: float, linked_share: float, framed_share: float
+    layout: IndexLayout,
+    sketch: SketchConfig | None,
+    *,
+    url_bytes: float,
+    linked_share: float,
+    framed_share: float,
 ) -> BytesPerPage:
     """Predict the bytes of a page.
 
     Args:
         layout: of the index.
-        sketch: what a record keeps of a text.
+        sketch: what a record keeps of a text; None where that is its simhash alone.
         url_bytes: of an average URL.
         linked_share: of the pages, those that are in a cluster with others, in [0, 1].
         framed_share: of the pages, those whose sites have a frame that is learned, in [0, 1].
     """
-    sketch_bytes = sketch.bins * sketch.code_bits / 8
+    sketch_bytes = sketch.bins * sketch.code_bits / 8 if sketch else 0.0
     return BytesPerPage(
-        tables=table_bytes(layout),
+        tables=len(layout.tables) * _TABLE_BYTES + layout.config.bands * _BAND_BYTES,
         record=_RECORD_BYTES
         + url_bytes
         + sketch_bytes
@@ -68,11 +73,6 @@ def bytes_per_page(
         + framed_share * _FRAME_BYTES,
         clusters=linked_share * _LINKED_PAGE_BYTES,
     )
-
-
-def table_bytes(layout: IndexLayout) -> float:
-    """Predict the bytes of a page in the permuted tables and the bands."""
-    return len(layout.tables) * _TABLE_BYTES + layout.config.bands * _BAND_BYTES
 
 
 def tombstone_bytes(pages_per_second: float, ttl_seconds: float) -> float:

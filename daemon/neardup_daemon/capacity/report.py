@@ -5,6 +5,7 @@ from typing import Final
 
 import click
 
+from neardup_daemon.capacity.layouts import USUAL_FRAMED_SHARE, USUAL_LINKED_SHARE
 from neardup_daemon.capacity.planned import FRAME_SHARES, Corpus, IndexPlan
 from neardup_daemon.terminal import counted
 
@@ -23,7 +24,7 @@ def readable(corpus: Corpus, plan: IndexPlan) -> str:
     return "\n".join(lines)
 
 
-def _layout(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
+def _layout(_corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
     yield _title("Layout")
     parts = f"{counted(plan.substrings, 'substring')} of {counted(plan.blocks, 'block')}"
     yield f"  {parts}: a probe of a table reads {plan.range_entries:,.1f} entries on average"
@@ -36,10 +37,10 @@ def _layout(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
         )
         is_taken = (each.substrings, each.blocks) == (plan.substrings, plan.blocks)
         yield click.style(f"{line}  taken", bold=True) if is_taken else line
-    yield f"  assumed: {corpus.linked_share:.0%} of pages in clusters, {corpus.framed_share:.0%} with a frame"
+    yield f"  a usual page: {USUAL_LINKED_SHARE:.0%} in clusters, {USUAL_FRAMED_SHARE:.0%} with a frame"
 
 
-def _memory(_corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
+def _memory(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
     page = plan.bytes_per_page
     yield _title("Memory of Redis")
     yield f"  tables      {page.tables:>7,.0f} bytes a page"
@@ -47,6 +48,7 @@ def _memory(_corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
     yield f"  clusters    {page.clusters:>7,.0f}"
     yield f"  all         {page.total:>7,.0f} bytes a page; {plan.index_bytes / _GIB:,.2f} GiB"
     yield f"  tombstones {plan.tombstone_bytes / _MIB:>8,.0f} MiB more while pages flow"
+    yield f"  assumed: {corpus.linked_share:.0%} of pages in clusters, {corpus.framed_share:.0%} with a frame"
 
 
 def _machines(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
