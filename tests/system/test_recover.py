@@ -230,6 +230,15 @@ def test_pages_that_were_published_and_not_committed_are_judged_once_daemons_run
     check(own, messages)
 
 
+def test_messages_of_the_events_topic_that_are_no_events_are_counted(own: Own) -> None:
+    own.finish(crawl(RECORDS // 8, seed=12))
+    own.client.flushall()
+    events = own.site.topics[1]
+    publish(replace(own.site, topics=(events, *own.site.topics[1:])), [Message(key=None, value=b"rubbish")])
+
+    assert f"1 message of {events} could not be read as events" in own.recover()
+
+
 def test_an_index_that_is_lost_before_the_first_commit_is_recovered(own: Own) -> None:
     messages = crawl(RECORDS // 8, seed=12)
     publish(own.site, messages)

@@ -50,6 +50,9 @@ def recover(settings: Settings, *, accepts_loss: bool) -> int:
     )
     for number, first in sorted(done.deleted_before.items()):
         click.echo(f"partition {number}: the records before offset {first:,} are gone from the topic")
+    if done.unreadable_count:
+        topic = settings.kafka.events_topic
+        click.echo(f"{counted(done.unreadable_count, 'message')} of {topic} could not be read as events")
     if done.waiting_count:
         click.echo(f"{counted(done.waiting_count, 'record')} were not committed yet: daemons judge them next")
     if done.lost:

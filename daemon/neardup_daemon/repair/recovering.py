@@ -73,6 +73,7 @@ class Recovered(NamedTuple):
         deleted_before: by partition number, the first offset that is kept, where earlier records are gone.
         is_tidy: whether no keys of former indexes are left; the user may not look for them without `scan`.
         former_keys: a pattern that matches those of the index that was replaced; None where none was known.
+        unreadable_count: messages of the events topic that are no events.
     """
 
     record_count: int
@@ -84,6 +85,7 @@ class Recovered(NamedTuple):
     deleted_before: dict[int, int]
     is_tidy: bool
     former_keys: str | None
+    unreadable_count: int
 
 
 class _NoSink:
@@ -178,6 +180,7 @@ async def _recover(
         {one.number: first for one, first in pages.beginnings.items() if first > 0 and committed.get(one)},
         is_tidy,
         f"{index_prefix(name, former)}*" if former else None,
+        published.unreadable_count,
     )
 
 
