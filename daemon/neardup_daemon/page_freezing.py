@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from neardup_daemon.loop_wiring import build_retries
@@ -109,7 +110,7 @@ class PageFreezer:
         """Freeze a batch, and learn the frames of its sites; no thread still adds when this is cancelled."""
         if self._frames is not None:
             prepared = await self._frames.view(prepared)
-        await in_thread(lambda _check: self._add(prepared))
+        await in_thread(partial(self._add, prepared))
         if self._frames is not None:
             await self._frames.learn(prepared, list(prepared.lessons.values()))
 
