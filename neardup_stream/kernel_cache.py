@@ -29,6 +29,7 @@ from types import ModuleType
 
 from neardup_stream.held_signals import held_signals
 from neardup_stream.numba_compat import loading_machine_code
+from neardup_stream.temporary_files import temporary_files_unavailable
 from neardup_stream.version import __version__
 
 __all__ = [
@@ -101,7 +102,8 @@ def prepare_kernel_cache(sources: Sequence[Path]) -> Path:
         sources: every file that holds compiled code of the kernel.
 
     Raises:
-        OSError: a source cannot be read, or no temporary directory can be created.
+        OSError: a source cannot be read.
+        StreamUnavailable: no temporary directory can be created.
     """
     name = cache_name(sources)
     places = cache_places()
@@ -169,8 +171,15 @@ def _is_writable(directory: Path) -> bool:
 
 
 def _temporary(replaced: Sequence[Path]) -> Path:
-    """Make a temporary directory, with a link to the one it replaces, if there is one."""
-    directory = Path(tempfile.mkdtemp(prefix="neardup-stream-kernels-"))
+    """Make a temporary directory, with a link to the one it replaces, if there is one.
+
+    Raises:
+        StreamUnavailable: there is no room for one.
+    """
+    try:
+        directory = Path(tempfile.mkdtemp(prefix="neardup-stream-kernels-"))
+    except OSError as error:
+        raise temporary_files_unavailable(error) from error
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     for each in replaced:
         (directory / _REPLACED).symlink_to(each.absolute())

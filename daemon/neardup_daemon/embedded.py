@@ -30,6 +30,7 @@ from neardup_daemon.logs import log_event
 from neardup_daemon.private_directory import private_directory
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.stores.redis.servers import PACKING_LIMITS
+from neardup_stream.temporary_files import temporary_files_unavailable
 
 __all__ = ["EmbeddedServer", "find_server"]
 
@@ -126,10 +127,14 @@ class EmbeddedServer:
             ConfigError: no server is installed, it does not start (its last words are in the message), or
                 another run is using the state directory.
             CorruptData: what an earlier run left there is damaged.
+            StreamUnavailable: there is no room for its socket.
         """
         program, state = self._program or find_server(), self._state_directory
         async with AsyncExitStack() as stack:
-            private = stack.enter_context(private_directory(_short_directory()))
+            try:
+                private = stack.enter_context(private_directory(_short_directory()))
+            except OSError as error:
+                raise temporary_files_unavailable(error) from error
             lock = stack.enter_context(_locked(state)) if state else None
             server = _start([str(program), *_arguments(private, state)], lock)
             stack.push_async_callback(asyncio.to_thread, _stop, server)

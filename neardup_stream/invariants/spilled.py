@@ -9,9 +9,9 @@ from weakref import finalize
 
 import msgspec
 
-from neardup_stream.errors import StreamUnavailable
 from neardup_stream.invariants.inputs import Input
 from neardup_stream.message import Message
+from neardup_stream.temporary_files import temporary_files_unavailable
 
 __all__ = ["Spilled", "SpilledBytes", "spilled_inputs", "spilled_messages"]
 
@@ -35,7 +35,7 @@ class SpilledBytes:
         try:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the last reference
         except OSError as error:
-            raise _unavailable(error) from error
+            raise temporary_files_unavailable(error) from error
         self._descriptor = self._file.fileno()
         finalize(self, self._file.close)
         self._ends = array("Q", [0])
@@ -75,7 +75,7 @@ class SpilledBytes:
             while self._unwritten:
                 del self._unwritten[: os.write(self._descriptor, self._unwritten)]
         except OSError as error:
-            raise _unavailable(error) from error
+            raise temporary_files_unavailable(error) from error
 
     def _read(self, start: int, end: int) -> bytes:
         try:
@@ -83,21 +83,11 @@ class SpilledBytes:
             while len(found) < end - start and (part := self._part(start + len(found), end)):
                 found += part
         except OSError as error:
-            raise _unavailable(error) from error
+            raise temporary_files_unavailable(error) from error
         return found
 
     def _part(self, start: int, end: int) -> bytes:
         return os.pread(self._descriptor, end - start, start)
-
-
-def _unavailable(error: OSError) -> StreamUnavailable:
-    """Return what is raised in the place of an error of the disk: it names the directory and the remedy."""
-    directory = tempfile.tempdir or "any directory for temporary files"
-    return StreamUnavailable(
-        f"cannot keep temporary files in {directory}: {error.strerror or error};"
-        " make room there, or set TMPDIR to a directory with room",
-        "disk",
-    )
 
 
 class Spilled(Sequence[_T], Generic[_T]):

@@ -122,6 +122,21 @@ async def test_two_runs_cannot_share_a_state_directory(state: Path) -> None:
                 pass
 
 
+def test_without_room_for_temporary_files_it_ends_with_3_and_the_remedy(state: Path) -> None:
+    program = [sys.executable, "-m", "neardup_daemon", "dedup", "-", "--state", str(state)]
+
+    run = subprocess.run(
+        ["sh", "-c", 'ulimit -f 0 && exec "$@"', "sh", *program],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=90,
+        check=False,
+    )
+
+    assert run.returncode == 3, run.stderr
+    assert b"cannot keep temporary files: No usable temporary directory" in run.stderr
+
+
 @contextmanager
 def parent_of_server(state: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A process with an embedded server, and the server's process id."""
