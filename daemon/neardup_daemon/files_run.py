@@ -146,7 +146,7 @@ async def run_over_files(
     forked: Sequence[ForkedParent],
     identify: Identify,
 ) -> FilesRunEnd:
-    """Take every record of the files through the pipeline; the first workers are `forked_parents`.
+    """Take every record of the files through the pipeline; the first workers are `forked`.
 
     SIGTERM, SIGINT or SIGHUP ends reading; what was read is finished. Where the store is kept, the next run
     over the same files publishes all events again until every output of this one is complete.

@@ -60,7 +60,7 @@ async def learn_frames(
 ) -> Learned:
     """Count the lines of pages in the frame tables of their sites.
 
-    SIGTERM or SIGINT ends reading; what was read is counted.
+    SIGTERM, SIGINT or SIGHUP ends reading; what was read is counted.
 
     Args:
         files: paths, or `-` for standard input.

@@ -121,7 +121,8 @@ async def serve_health(
         host: address to listen on.
         port: 0 takes any free one.
         condition: asked at each request.
-        registry: rendered at each request, on this loop, in the format and coding that the request accepts.
+        registry: rendered on this loop, at each request in the format and coding that it accepts; at many
+            requests at once see `MetricsPage`.
 
     Yields:
         The port it listens on.

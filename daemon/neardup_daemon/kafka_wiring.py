@@ -1,6 +1,6 @@
-"""The composition root of Kafka: the only place that knows which source and sinks the daemon uses.
+"""The composition root of Kafka: the one place where source and sinks of the daemon are put together.
 
-Everything opened is closed in reverse.
+Everything opened is closed in reverse. What checks and repairs has clients of its own.
 """
 
 from collections.abc import AsyncIterator

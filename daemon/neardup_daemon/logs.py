@@ -80,7 +80,7 @@ class _ToStandardError(logging.StreamHandler[TextIO]):
 
 
 class _JsonLines(logging.Formatter):
-    """`ts`, `level`, `logger`, `event`, the fields, and `error` with the traceback if there is one."""
+    """`ts`, `level`, `logger`, `event`, the fields, and `traceback` if there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {

@@ -298,7 +298,7 @@ class Metrics(PipelineMeters):
             self._committed[_by_topic(partition)] = offset
 
     def progress(self, lag: Mapping[Partition, int]) -> Progress:
-        """Set how far we have come; `lag` names partitions by their topics."""
+        """Return how far we have come; `lag` names partitions by their topics."""
         return Progress(lag, dict(self._committed), self._in_flight_count, self._worker_end_count)
 
     def dropped_commits(self, count: int) -> None:

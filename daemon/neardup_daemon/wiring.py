@@ -1,7 +1,7 @@
-"""The composition root of the stores in Redis: the only place that knows which stores the daemon uses.
+"""The composition root of the stores in Redis: the one place where the stores of an index are put together.
 
-Everything opened is closed in reverse. `kafka_wiring` opens the streams, `local_stores` the stores of a run
-that keeps nothing.
+Everything opened is closed in reverse. What sets up, checks and repairs an index has clients of its own.
+`kafka_wiring` opens the streams, `local_stores` the stores of a run that keeps nothing.
 """
 
 import asyncio
