@@ -324,11 +324,11 @@ async def _open_stores(run: FilesRun, settings: Settings, retries: Retries) -> A
     if not run.is_kept:
         yield await asyncio.to_thread(local_stores, settings)
         return
-    from neardup_daemon.service import redis_url  # noqa: PLC0415 - half a second less for other runs
+    from neardup_daemon.redis_url import redis_url  # noqa: PLC0415 - half a second less for other runs
     from neardup_daemon.wiring import open_stores  # noqa: PLC0415
 
     async with (
-        redis_url(settings, embedded=not run.uses_redis, state_dir=run.state_dir) as url,
+        redis_url(settings, run.state_dir) as url,
         open_stores(settings, url, retries) as stores,
     ):
         yield stores

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from neardup_daemon.inspect.frame_sites import frame_lines, require_site_of
 from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.preparing import build_frames, open_preparation
-from neardup_daemon.service import redis_url
+from neardup_daemon.redis_url import redis_url
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
 from neardup_daemon.wiring import Stores, open_stores
@@ -81,9 +81,7 @@ async def learn_frames(
     with stop.on_signals():
         async with AsyncExitStack() as stack:
             source = await stack.enter_async_context(FileSource(files, settings.limits.max_page_bytes))
-            url = await stack.enter_async_context(
-                redis_url(settings, embedded=state_dir is not None, state_dir=state_dir)
-            )
+            url = await stack.enter_async_context(redis_url(settings, state_dir))
             stores = await stack.enter_async_context(open_stores(settings, url, retries))
             preparation = await stack.enter_async_context(open_preparation(settings, NoMeters()))
             frames = build_frames(

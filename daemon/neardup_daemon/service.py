@@ -6,10 +6,8 @@ second stops at once, and commits nothing more.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import replace
-from pathlib import Path
 
 from neardup_daemon.embedded import EmbeddedServer
 from neardup_daemon.exit_codes import OK
@@ -34,7 +32,7 @@ from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.version import __version__
 
-__all__ = ["redis_url", "run_service"]
+__all__ = ["run_service"]
 
 _logger = logging.getLogger(__name__)
 
@@ -90,7 +88,9 @@ async def _serve(
     log_event(_logger, "starting", version=__version__, pages_topic=settings.kafka.pages_topic)
     retries = build_retries(settings, metrics, on_unavailable)
     async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(redis_url(settings, embedded=embedded))
+        url = settings.redis.url
+        if embedded:
+            url = (await stack.enter_async_context(EmbeddedServer())).url
         stores = await stack.enter_async_context(open_stores(settings, url, retries))
         archives = await asyncio.to_thread(build_consultation, settings, metrics, stores.policy)
         text_parts = archives.text_parts if archives else frozenset[str]()
@@ -152,15 +152,3 @@ async def _run_until_stopped(loop: Loop, drain_seconds: float, health: Health, s
         for task in (running, asked):
             task.cancel()
         await asyncio.gather(running, asked, return_exceptions=True)
-
-
-@asynccontextmanager
-async def redis_url(
-    settings: Settings, *, embedded: bool, state_dir: Path | None = None
-) -> AsyncIterator[str]:
-    """Yield the URL of Redis: that of the settings, or of a private server that runs while the block does."""
-    if not embedded:
-        yield settings.redis.url
-        return
-    async with EmbeddedServer(state_dir) as server:
-        yield server.url

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from neardup_daemon.index_schema import schema
 from neardup_daemon.loop_wiring import build_retries
-from neardup_daemon.service import redis_url
+from neardup_daemon.redis_url import redis_url
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.table_settings import StoredLayouts, stored_layouts
 from neardup_daemon.wiring import Stores, open_tables, redis_config
@@ -44,9 +44,7 @@ async def open_stored_index(
     """
     state = ", or --state for what 'dedup --state' keeps" if has_state_option else ""
     async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(
-            redis_url(settings, embedded=state_dir is not None, state_dir=state_dir)
-        )
+        url = await stack.enter_async_context(redis_url(settings, state_dir))
         try:
             client = await stack.enter_async_context(RedisClient(redis_config(settings, url)))
         except StoreUnavailable as error:

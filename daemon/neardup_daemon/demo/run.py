@@ -9,10 +9,10 @@ import msgspec
 from neardup_daemon.cluster_files import ClusterRow, cluster_rows
 from neardup_daemon.demo.facts import DemoRun
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
+from neardup_daemon.embedded import EmbeddedServer
 from neardup_daemon.kafka_wiring import message_publication
 from neardup_daemon.loop_wiring import build_loop, build_retries, loop_config
 from neardup_daemon.preparing import build_preparation
-from neardup_daemon.service import redis_url
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally
 from neardup_daemon.wiring import Stores, open_stores
@@ -35,8 +35,8 @@ async def run_demo(crawl: SampleCrawl, settings: Settings) -> DemoRun:
     tally, events = Tally(), MemorySink()
     retries = build_retries(settings, tally, lambda _error: None)
     async with (
-        redis_url(settings, embedded=True) as url,
-        open_stores(settings, url, retries) as stores,
+        EmbeddedServer() as server,
+        open_stores(settings, server.url, retries) as stores,
         _source(crawl) as source,
     ):
         publication = message_publication(events, MemorySink())

@@ -49,6 +49,19 @@ def test_numbers_that_no_machine_has_are_refused(
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "module", ["inspect.querying", "inspect.explaining", "repair.expiring", "frame_learning"]
+)
+def test_commands_that_need_redis_alone_load_neither_kafka_nor_metrics(module: str) -> None:
+    code = (
+        f"import sys, neardup_daemon.{module}; print({{'aiokafka', 'prometheus_client'}} & {{*sys.modules}})"
+    )
+
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+    assert printed == "set()\n"
+
+
 def test_the_largest_numbers_have_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
     largest = ["--pages", "1000G", "--rate", "1000G", "--words", "1000G", "--url-bytes", "1000G"]
 
