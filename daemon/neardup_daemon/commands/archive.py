@@ -1,18 +1,15 @@
 """`archive`: show, check and query archives, and forget pages of them."""
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 
+from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.completion import NamedPath
 from neardup_daemon.commands.options import settings_files, with_json, with_settings
 from neardup_daemon.exit_codes import OK, USAGE
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import PROGRAM, counted, printable, printable_json
+from neardup_daemon.terminal import PROGRAM, counted, printable
 from neardup_stream.streams.files.outputs import check_outputs
 
 __all__ = ["archive"]
@@ -41,7 +38,7 @@ def info(file: Path, *, as_json: bool) -> None:
     """
     from neardup_daemon.inspect.archive_facts import archive_facts, readable  # noqa: PLC0415 - the kernel is not for --help
 
-    _show(archive_facts(file), readable, as_json=as_json)
+    print_answer(archive_facts(file), readable, as_json=as_json)
 
 
 @archive.command()
@@ -77,7 +74,7 @@ def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bo
         raise click.UsageError(f"give the page first, then the archives: archive query PAGE {page}")
     from neardup_daemon.inspect.archive_asking import query_archives, readable  # noqa: PLC0415 - the same
 
-    _show(query_archives(page, files, settings), readable, as_json=as_json)
+    print_answer(query_archives(page, files, settings), readable, as_json=as_json)
 
 
 @archive.command()
@@ -138,10 +135,3 @@ def _is_archive(word: str) -> bool:
         return Path(word).is_file()
     except (OSError, ValueError):
         return False
-
-
-def _show(facts: Any, readable: Callable[[Any], str], *, as_json: bool) -> None:
-    if sys.stdout.isatty() and not as_json:
-        click.echo(readable(facts))
-    else:
-        click.echo(printable_json(msgspec.json.encode(facts).decode()))

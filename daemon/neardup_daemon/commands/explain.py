@@ -1,16 +1,16 @@
 """`explain`: show why two pages match, or do not."""
 
-import sys
 from pathlib import Path
 
 import click
 import msgspec
 from msgspec.structs import replace
 
+from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_json, with_settings, with_state
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable, printable_json
+from neardup_daemon.terminal import printable
 
 __all__ = ["explain"]
 
@@ -64,11 +64,10 @@ def explain(
         (first, second), settings, state_dir, with_index=with_index, archives_first=bool(archives)
     )
     words = sentences(explanation)
-    if sys.stdout.isatty() and not as_json:
-        for name, page in (("first", explanation.first), ("second", explanation.second)):
-            click.echo(f"{name:>6}  {click.style(printable(page.id), bold=True)}")
-        click.echo("\n".join(map(printable, words)))
-    else:
-        click.echo(
-            printable_json(msgspec.json.encode({**msgspec.to_builtins(explanation), "words": words}).decode())
-        )
+
+    def readable(_answer: object) -> str:
+        pages = (("first", explanation.first), ("second", explanation.second))
+        names = (f"{name:>6}  {click.style(printable(page.id), bold=True)}" for name, page in pages)
+        return "\n".join([*names, *map(printable, words)])
+
+    print_answer({**msgspec.to_builtins(explanation), "words": words}, readable, as_json=as_json)

@@ -1,18 +1,17 @@
 """`frames`: learn, show and forget the frames of sites."""
 
 import asyncio
-import sys
 from pathlib import Path
 
 import click
-import msgspec
 
+from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import with_json, with_settings, with_state
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import dead_letter_complaint
-from neardup_daemon.terminal import counted, printable, printable_json
+from neardup_daemon.terminal import counted, printable
 from neardup_stream.errors import ConfigError
 
 __all__ = ["frames"]
@@ -91,11 +90,11 @@ def show(
         neardup-stream frames show www.example.com --config neardup.toml
         neardup-stream frames show www.example.com crawl.warc.gz --state ./index
     """  # noqa: D301 - the backspace makes click keep the line breaks below
-    asyncio.run(_show(settings, site, files, state_dir, is_readable=sys.stdout.isatty() and not as_json))
+    asyncio.run(_show(settings, site, files, state_dir, as_json=as_json))
 
 
 async def _show(
-    settings: Settings, site: str, files: tuple[str, ...], state_dir: Path | None, *, is_readable: bool
+    settings: Settings, site: str, files: tuple[str, ...], state_dir: Path | None, *, as_json: bool
 ) -> None:
     from neardup_daemon.inspect.frame_showing import (  # noqa: PLC0415 - Redis is not for --help
         page_lines,
@@ -105,14 +104,10 @@ async def _show(
     )
 
     frame = await stored_frame(site, settings, state_dir)
-    click.echo("\n".join(readable(frame.facts)) if is_readable else _as_json(frame.facts))
+    print_answer(frame.facts, lambda facts: "\n".join(readable(facts)), as_json=as_json)
     if files:
         async for page in page_lines(files, frame, settings):
-            click.echo("\n".join(readable_page(page)) if is_readable else _as_json(page))
-
-
-def _as_json(facts: object) -> str:
-    return printable_json(msgspec.json.encode(facts).decode())
+            print_answer(page, lambda lines: "\n".join(readable_page(lines)), as_json=as_json)
 
 
 @frames.command()

@@ -1,16 +1,16 @@
 """`overlap`: find the pages of archives that share passages with given pages."""
 
 import asyncio
-import sys
+from functools import partial
 from pathlib import Path
 
 import click
-import msgspec
 
+from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import WholeNumber, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable, printable_json
+from neardup_daemon.terminal import printable
 
 __all__ = ["overlap"]
 
@@ -80,18 +80,15 @@ def overlap(
     )
     from neardup_daemon.prepared_tally import PreparedTally  # noqa: PLC0415 - the same
 
-    is_readable = sys.stdout.isatty() and not as_json
-
     async def show() -> None:
         request = OverlapRequest(files, archives, min_tokens, common_pages, min_hits)
         tally = PreparedTally()
         async for answer in find_overlaps(request, settings, tally):
             if isinstance(answer, str):
                 click.echo(f"dead letter: {printable(answer)}", err=True)
-            elif is_readable:
-                click.echo(readable(*answer))
             else:
-                click.echo(printable_json(msgspec.json.encode(answer[0]).decode()))
+                overlap, text = answer
+                print_answer(overlap, partial(readable, text=text), as_json=as_json)
         click.echo(tally, err=True)
 
     asyncio.run(show())

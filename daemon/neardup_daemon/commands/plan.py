@@ -1,10 +1,10 @@
 """`plan`: predict size and cost of an index or a search before it exists."""
 
-import sys
+from functools import partial
 
 import click
-import msgspec
 
+from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.options import Count, Number, WholeNumber, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
 
@@ -91,10 +91,7 @@ def plan(
         **corpus,
     )
     facts = plan_index(planned, settings)
-    if sys.stdout.isatty() and not as_json:
-        click.echo(readable(planned, facts))
-    else:
-        click.echo(msgspec.json.encode(facts).decode())
+    print_answer(facts, partial(readable, planned), as_json=as_json)
 
 
 @plan.command()
@@ -139,7 +136,4 @@ def search(
     from neardup_stream.fingerprints.signatures import SignaturePlan  # noqa: PLC0415 - the same
 
     facts = plan_facts(SignaturePlan(pages, terms, slices, false_drops), spread)
-    if sys.stdout.isatty() and not as_json:
-        click.echo(readable(facts))
-    else:
-        click.echo(msgspec.json.encode(facts).decode())
+    print_answer(facts, readable, as_json=as_json)

@@ -1,14 +1,12 @@
 """`query`: find the stored pages that a page matches."""
 
-import sys
 from pathlib import Path
 
 import click
-import msgspec
 
+from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.options import with_json, with_settings, with_state
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable_json
 
 __all__ = ["query"]
 
@@ -31,5 +29,4 @@ def query(settings: Settings, page: str, state_dir: Path | None, *, as_json: boo
     from neardup_daemon.inspect.querying import query_page, readable  # noqa: PLC0415 - Redis is not for --help
 
     answer = query_page(page, settings, state_dir)
-    is_readable = sys.stdout.isatty() and not as_json
-    click.echo(readable(answer) if is_readable else printable_json(msgspec.json.encode(answer).decode()))
+    print_answer(answer, readable, as_json=as_json)

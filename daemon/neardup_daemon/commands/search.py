@@ -1,15 +1,13 @@
 """`search`: find the pages of archives that hold given words."""
 
-import sys
 from pathlib import Path
 
 import click
-import msgspec
 
+from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.completion import NamedPath
 from neardup_daemon.commands.options import WholeNumber, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable_json
 
 __all__ = ["search"]
 
@@ -59,7 +57,4 @@ def search(
     from neardup_daemon.inspect.searching import SearchRun, readable, search_archives  # noqa: PLC0415 - arrays are not for --help
 
     found = search_archives(SearchRun(query, files, settle, 0 if is_count else limit), settings)
-    if sys.stdout.isatty() and not as_json:
-        click.echo(readable(found))
-    else:
-        click.echo(printable_json(msgspec.json.encode(found).decode()))
+    print_answer(found, readable, as_json=as_json)

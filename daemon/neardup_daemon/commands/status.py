@@ -1,14 +1,12 @@
 """`status`: show the state of the installation on one screen."""
 
 import asyncio
-import sys
 
 import click
-import msgspec
 
+from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.options import with_json, with_settings
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable_json
 
 __all__ = ["status"]
 
@@ -27,5 +25,4 @@ def status(settings: Settings, *, as_json: bool) -> None:
     from neardup_daemon.inspect.status import readable, take_status  # noqa: PLC0415 - Kafka and Redis are not for --help
 
     answer = asyncio.run(take_status(settings))
-    is_readable = sys.stdout.isatty() and not as_json
-    click.echo(readable(answer) if is_readable else printable_json(msgspec.json.encode(answer).decode()))
+    print_answer(answer, readable, as_json=as_json)

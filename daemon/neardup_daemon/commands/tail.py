@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from neardup_daemon.commands.answers import is_for_people
 from neardup_daemon.commands.options import Number, WholeNumber, with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
@@ -32,5 +33,5 @@ def tail(
         start = "from the oldest one" if from_start else "the next ones; --from-start shows all"
         topic = printable(settings.kafka.events_topic)
         click.echo(f"waiting for events on {topic}, {start}; Ctrl-C ends it", err=True)
-    follow = Follow(from_start, max_events, idle_seconds, is_readable=sys.stdout.isatty() and not as_json)
+    follow = Follow(from_start, max_events, idle_seconds, is_readable=is_for_people(as_json=as_json))
     return asyncio.run(follow_events(follow, settings))

@@ -1,18 +1,16 @@
 """`verify`: check that the delivery guarantees held."""
 
 import asyncio
-import sys
 from pathlib import Path
 
 import click
-import msgspec
 
+from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.completion import NamedPath
 from neardup_daemon.commands.options import Number, with_json, with_settings, with_state
 from neardup_daemon.exit_codes import CORRUPT_DATA, OK
 from neardup_daemon.progress import part_progress
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable_json
 
 __all__ = ["verify"]
 
@@ -83,8 +81,5 @@ def verify(
         else:
             reading = asyncio.run(read_history(settings, wait_seconds, on_part))
         verification = verified(reading, on_part)
-    is_readable = sys.stdout.isatty() and not as_json
-    click.echo(
-        readable(verification) if is_readable else printable_json(msgspec.json.encode(verification).decode())
-    )
+    print_answer(verification, readable, as_json=as_json)
     return OK if verification.is_held else CORRUPT_DATA

@@ -1,0 +1,33 @@
+"""Print what commands find out: readable on a terminal, as a line of JSON otherwise."""
+
+import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+import msgspec
+
+from neardup_daemon.terminal import printable_json
+
+__all__ = ["is_for_people", "print_answer"]
+
+_T = TypeVar("_T")
+
+
+def is_for_people(*, as_json: bool) -> bool:
+    """Return whether standard output is a terminal, and JSON was not asked for."""
+    return sys.stdout.isatty() and not as_json
+
+
+def print_answer(answer: _T, readable: Callable[[_T], str], *, as_json: bool) -> None:
+    """Print an answer.
+
+    Args:
+        answer: is encoded as JSON.
+        readable: returns lines for people, with what others wrote made printable.
+        as_json: whether JSON was asked for.
+    """
+    if is_for_people(as_json=as_json):
+        click.echo(readable(answer))
+    else:
+        click.echo(printable_json(msgspec.json.encode(answer).decode()))
