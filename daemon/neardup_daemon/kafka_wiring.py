@@ -17,7 +17,6 @@ from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.streams.kafka.config import (
     FirstStart,
-    KafkaConnection,
     KafkaSinkConfig,
     KafkaSourceConfig,
 )
@@ -33,7 +32,6 @@ from neardup_stream.wire.events import to_message
 
 __all__ = [
     "KafkaStreams",
-    "kafka_connection",
     "kafka_sink",
     "kafka_source",
     "message_publication",
@@ -63,11 +61,6 @@ class KafkaStreams:
     transactions: Transactions | None
 
 
-def kafka_connection(settings: Settings) -> KafkaConnection:
-    """Return the addresses and security of the brokers."""
-    return settings.kafka.connection()
-
-
 def kafka_source(settings: Settings, topic: str, group_id: str, first_start: FirstStart) -> KafkaSource:
     """Return a reader of one topic; `async with` opens it."""
     return KafkaSource(_source_config(settings, topic, group_id, first_start))
@@ -85,7 +78,7 @@ def _source_config(
 ) -> KafkaSourceConfig:
     kafka = settings.kafka
     return KafkaSourceConfig(
-        connection=kafka_connection(settings),
+        connection=kafka.connection(),
         topics=(topic,),
         max_expanded_bytes=settings.limits.max_expanded_bytes,
         max_headers=settings.limits.max_headers,
@@ -104,7 +97,7 @@ def topic_snapshot(
 ) -> AbstractAsyncContextManager[TopicSnapshot]:
     """Open a topic as it is now, see `open_snapshot`; the id of the input is the topic's name by default."""
     return open_snapshot(
-        kafka_connection(settings),
+        settings.kafka.connection(),
         topic,
         input_id or topic,
         latest=latest,
@@ -121,7 +114,7 @@ def kafka_sink(settings: Settings, topic: str) -> KafkaSink:
 def _sink_config(settings: Settings, topic: str) -> KafkaSinkConfig:
     kafka = settings.kafka
     return KafkaSinkConfig(
-        connection=kafka_connection(settings),
+        connection=kafka.connection(),
         topic=topic,
         compression=kafka.compression,
         partitioner=kafka.partitioner if topic == kafka.pages_topic else "murmur2",

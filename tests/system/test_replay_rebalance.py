@@ -6,7 +6,7 @@ import select
 from pathlib import Path
 
 import pytest
-from neardup_daemon.kafka_wiring import kafka_connection, kafka_sink
+from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.repair.dead_letters_topic import open_dead_letters
 from neardup_daemon.repair.replaying import Choice, save_topic
 from neardup_daemon.settings.settings import Settings
@@ -48,7 +48,7 @@ async def join_for_a_moment(settings: Settings) -> None:
     """Be another replay, which ends when the group has admitted it."""
     meters = Joined()
     config = KafkaSourceConfig(
-        connection=kafka_connection(settings),
+        connection=settings.kafka.connection(),
         topics=(settings.kafka.dead_letters_topic,),
         group_id=f"{settings.kafka.group_id}-replay",
     )

@@ -8,7 +8,6 @@ from typing import Final, Literal
 from neardup_daemon.archives import open_archive
 from neardup_daemon.inspect.committed_offsets import check_committed
 from neardup_daemon.inspect.findings import Finding
-from neardup_daemon.kafka_wiring import kafka_connection
 from neardup_daemon.policy import policy
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import described_index
@@ -176,7 +175,7 @@ def _made_by(index: Namespace) -> str:
 
 async def _check_kafka(settings: Settings, create_partitions: int | None) -> AsyncIterator[Finding]:
     kafka = settings.kafka
-    connection = kafka_connection(settings)
+    connection = kafka.connection()
     roles: dict[str, TopicRole] = {
         kafka.pages_topic: "pages",
         kafka.events_topic: "events",

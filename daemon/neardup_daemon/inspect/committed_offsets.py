@@ -8,7 +8,7 @@ from typing import Final
 
 from neardup_daemon.index_schema import schema
 from neardup_daemon.inspect.findings import Finding
-from neardup_daemon.kafka_wiring import kafka_connection, pages_source_config
+from neardup_daemon.kafka_wiring import pages_source_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import described_index
 from neardup_daemon.wiring import open_tables
@@ -31,7 +31,7 @@ async def check_committed(settings: Settings) -> AsyncIterator[Finding]:
     """
     kafka = settings.kafka
     try:
-        topics = await describe_topics(kafka_connection(settings), [kafka.pages_topic], "Read")
+        topics = await describe_topics(kafka.connection(), [kafka.pages_topic], "Read")
     except NeardupError:
         return
     facts = topics[kafka.pages_topic]

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from neardup_daemon.kafka_wiring import kafka_connection, topic_snapshot
+from neardup_daemon.kafka_wiring import topic_snapshot
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.terminal import counted, printable
@@ -115,7 +115,8 @@ async def _index(settings: Settings) -> IndexStatus:
 
 
 async def _group(settings: Settings) -> GroupStatus:
-    kafka, connection = settings.kafka, kafka_connection(settings)
+    kafka = settings.kafka
+    connection = kafka.connection()
     async with topic_snapshot(settings, kafka.pages_topic) as snapshot:
         begins, ends = snapshot.beginnings, snapshot.ends
     named = {topic_partition_of(one): one for one in sorted(ends)}

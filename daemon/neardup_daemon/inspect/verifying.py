@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from aiokafka import TopicPartition
 
 from neardup_daemon.inspect.committed_offsets import require_agreement
-from neardup_daemon.kafka_wiring import kafka_connection, topic_snapshot
+from neardup_daemon.kafka_wiring import topic_snapshot
 from neardup_daemon.preparing import build_preparation, connecting, index_layout, verdict_config
 from neardup_daemon.progress import OnPart, unseen
 from neardup_daemon.settings.settings import Settings
@@ -183,14 +183,14 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
     kafka = settings.kafka
     numbers = range(await _partition_count(settings))
     topic_partitions = [TopicPartition(kafka.pages_topic, number) for number in numbers]
-    offsets = await committed_offsets(kafka_connection(settings), kafka.group_id, topic_partitions)
+    offsets = await committed_offsets(settings.kafka.connection(), kafka.group_id, topic_partitions)
     pages = input_id(kafka.pages_topic, kafka.input_epoch)
     return {Partition(pages, one.partition): offsets.get(one, 0) for one in topic_partitions}
 
 
 async def _partition_count(settings: Settings) -> int:
     topic = settings.kafka.pages_topic
-    return (await require_topics(kafka_connection(settings), [topic], right="Read"))[topic].partitions
+    return (await require_topics(settings.kafka.connection(), [topic], right="Read"))[topic].partitions
 
 
 async def _inputs(pages: TopicSnapshot, settings: Settings, on_part: OnPart) -> Sequence[Input]:

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from neardup_daemon.inspect.page_facts import cluster_of
 from neardup_daemon.inspect.page_lookup import NotStored, find_stored, given_record
-from neardup_daemon.kafka_wiring import kafka_connection, kafka_sink
+from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.producing import key_of
 from neardup_daemon.query_api.decisions import Decisions
 from neardup_daemon.query_api.endpoints import Call, Reply
@@ -125,7 +125,7 @@ class Deciding:
         self._kafka = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._sink: KafkaSink | None = None
-        self._published = Published(lambda: topic_ends(kafka_connection(settings), kafka.pages_topic))
+        self._published = Published(lambda: topic_ends(kafka.connection(), kafka.pages_topic))
 
     async def close(self) -> None:
         """Close the connections to Kafka."""

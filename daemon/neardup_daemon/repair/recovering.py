@@ -19,7 +19,7 @@ from aiokafka import OffsetAndMetadata, TopicPartition
 
 from neardup_daemon.index_schema import schema
 from neardup_daemon.inspect.published_pages import PublishedPages
-from neardup_daemon.kafka_wiring import kafka_connection, message_publication, topic_snapshot
+from neardup_daemon.kafka_wiring import message_publication, topic_snapshot
 from neardup_daemon.logs import log_event
 from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
 from neardup_daemon.policy import policy
@@ -190,7 +190,8 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
     Raises:
         ConfigError: daemons are running, or the group has committed nothing.
     """
-    kafka, connection = settings.kafka, kafka_connection(settings)
+    kafka = settings.kafka
+    connection = kafka.connection()
     if members := await group_members(connection, kafka.group_id):
         raise ConfigError(
             f"group {kafka.group_id} has {counted(len(members), 'member')}: stop all daemons of"
@@ -263,7 +264,7 @@ async def _commit(settings: Settings, stores: Stores, committed: dict[Partition,
         TopicPartition(settings.kafka.pages_topic, one.number): OffsetAndMetadata(offset, witnesses[one])
         for one, offset in committed.items()
     }
-    await commit_for_group(kafka_connection(settings), settings.kafka.group_id, offsets)
+    await commit_for_group(settings.kafka.connection(), settings.kafka.group_id, offsets)
 
 
 async def _remove_others(client: RedisClient, name: str) -> bool:
