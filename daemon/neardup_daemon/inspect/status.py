@@ -5,12 +5,11 @@ from typing import Final
 
 import msgspec
 
-from neardup_daemon.kafka_wiring import topic_snapshot
+from neardup_daemon.pages_topic import committed_of_group, lags_of_group, pages_snapshot
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.terminal import counted, printable
-from neardup_stream.streams.kafka.admin import committed_offsets, group_members
-from neardup_stream.streams.kafka.partitions import topic_partition_of
+from neardup_stream.streams.kafka.admin import group_members
 
 __all__ = ["GroupStatus", "IndexStatus", "PartitionStatus", "Status", "readable", "take_status"]
 
@@ -116,28 +115,26 @@ async def _index(settings: Settings) -> IndexStatus:
 
 async def _group(settings: Settings) -> GroupStatus:
     kafka = settings.kafka
-    connection = kafka.connection()
-    async with topic_snapshot(settings, kafka.pages_topic) as snapshot:
-        begins, ends = snapshot.beginnings, snapshot.ends
-    named = {topic_partition_of(one): one for one in sorted(ends)}
-    found = await committed_offsets(connection, kafka.group_id, list(named))
-    committed = {named[one]: offset for one, offset in found.items()}
+    async with pages_snapshot(settings) as pages:
+        every = sorted(pages.ends)
+    committed = await committed_of_group(settings, every)
+    lags = lags_of_group(pages, committed)
     partitions = [
         PartitionStatus(
             number=one.number,
-            begin=begins[one],
+            begin=pages.beginnings[one],
             committed=committed.get(one),
-            end=ends[one],
-            lag=max(0, ends[one] - max(begins[one], committed.get(one, 0))),
+            end=pages.ends[one],
+            lag=lags[one],
         )
-        for one in sorted(ends)
+        for one in every
     ]
     return GroupStatus(
         group_id=kafka.group_id,
-        members=len(await group_members(connection, kafka.group_id)),
+        members=len(await group_members(kafka.connection(), kafka.group_id)),
         topic=kafka.pages_topic,
         partitions=partitions,
-        lag=sum(one.lag for one in partitions),
+        lag=sum(lags.values()),
     )
 
 

@@ -11,10 +11,9 @@ from contextlib import asynccontextmanager
 from time import monotonic, time
 from typing import Final, NamedTuple
 
-from aiokafka import TopicPartition
-
 from neardup_daemon.inspect.committed_offsets import require_agreement
 from neardup_daemon.kafka_wiring import topic_snapshot
+from neardup_daemon.pages_topic import committed_of_group, lags_of_group, pages_partitions, pages_snapshot
 from neardup_daemon.preparing import build_preparation, connecting, index_layout, verdict_config
 from neardup_daemon.progress import OnPart, unseen
 from neardup_daemon.settings.settings import Settings
@@ -25,10 +24,9 @@ from neardup_stream.invariants.history import Expectations, History, Matching, S
 from neardup_stream.invariants.inputs import Input, read_inputs
 from neardup_stream.invariants.packed_records import PackedRecords
 from neardup_stream.invariants.spilled import SpilledBytes, spilled_inputs, spilled_messages
-from neardup_stream.message import Message, Partition, Record, input_id
+from neardup_stream.message import Message, Partition, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.stores.protocol import all_records
-from neardup_stream.streams.kafka.admin import committed_offsets, require_topics
 from neardup_stream.streams.kafka.snapshot import TopicSnapshot
 
 __all__ = ["Reading", "expectations_of", "read_history", "read_stores"]
@@ -70,7 +68,7 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: O
         StoreUnavailable: Redis cannot be reached.
         CorruptData: what is stored is not ours.
     """
-    await require_agreement(settings, await _partition_count(settings))
+    await require_agreement(settings, len(await pages_partitions(settings)))
     await _wait_until_finished(settings, wait_seconds)
     committed = await _committed(settings)
     async with open_stored_index(settings, None, is_walked=True) as stores, _open_topics(settings) as topics:
@@ -155,42 +153,29 @@ def expectations_of(
 @asynccontextmanager
 async def _open_topics(settings: Settings) -> AsyncIterator[_Topics]:
     kafka = settings.kafka
-    pages = input_id(kafka.pages_topic, kafka.input_epoch)
     async with (
         topic_snapshot(settings, kafka.events_topic) as events,
         topic_snapshot(settings, kafka.dead_letters_topic) as dead_letters,
-        topic_snapshot(settings, kafka.pages_topic, pages) as inputs,
+        pages_snapshot(settings) as inputs,
     ):
         yield _Topics(inputs, events, dead_letters)
 
 
 async def _wait_until_finished(settings: Settings, wait_seconds: float) -> None:
     """Return once the group has committed the end of every partition, or the wait has timed out."""
-    kafka = settings.kafka
-    pages = input_id(kafka.pages_topic, kafka.input_epoch)
     deadline = monotonic() + wait_seconds
     while monotonic() < deadline:
-        async with topic_snapshot(settings, kafka.pages_topic, pages) as snapshot:
-            committed = await _committed(settings)
-            behind = [one for one, end in snapshot.ends.items() if committed.get(one, 0) < end]
-        if not any(snapshot.ends[one] > snapshot.beginnings[one] for one in behind):
+        async with pages_snapshot(settings) as pages:
+            lags = lags_of_group(pages, await _committed(settings))
+        if not any(lags.values()):
             return
         await asyncio.sleep(_POLL_SECONDS)
 
 
 async def _committed(settings: Settings) -> dict[Partition, int]:
     """Next offsets of the group, 0 for a partition of which it has finished nothing."""
-    kafka = settings.kafka
-    numbers = range(await _partition_count(settings))
-    topic_partitions = [TopicPartition(kafka.pages_topic, number) for number in numbers]
-    offsets = await committed_offsets(settings.kafka.connection(), kafka.group_id, topic_partitions)
-    pages = input_id(kafka.pages_topic, kafka.input_epoch)
-    return {Partition(pages, one.partition): offsets.get(one, 0) for one in topic_partitions}
-
-
-async def _partition_count(settings: Settings) -> int:
-    topic = settings.kafka.pages_topic
-    return (await require_topics(settings.kafka.connection(), [topic], right="Read"))[topic].partitions
+    partitions = await pages_partitions(settings)
+    return dict.fromkeys(partitions, 0) | await committed_of_group(settings, partitions)
 
 
 async def _inputs(pages: TopicSnapshot, settings: Settings, on_part: OnPart) -> Sequence[Input]:

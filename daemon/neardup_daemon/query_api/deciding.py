@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from neardup_daemon.inspect.page_facts import cluster_of
 from neardup_daemon.inspect.page_lookup import NotStored, find_stored, given_record
 from neardup_daemon.kafka_wiring import kafka_sink
+from neardup_daemon.pages_topic import pages_input
 from neardup_daemon.producing import key_of
 from neardup_daemon.query_api.decisions import Decisions
 from neardup_daemon.query_api.endpoints import Call, Reply
@@ -25,7 +26,7 @@ from neardup_daemon.wiring import Stores
 from neardup_stream.clusters.placements import Decided
 from neardup_stream.errors import BadPage, ConfigError, StreamUnavailable
 from neardup_stream.event_parts import EventCluster
-from neardup_stream.message import Message, Partition, Position, Skipped, input_id
+from neardup_stream.message import Message, Partition, Position, Skipped
 from neardup_stream.meters import Outcome
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.rows import Row
@@ -118,7 +119,7 @@ class Deciding:
         self._settings, self._stores, self._meters = settings, stores, meters
         kafka = settings.kafka
         self._topic = kafka.pages_topic
-        self._input_id = input_id(kafka.pages_topic, kafka.input_epoch)
+        self._input_id = pages_input(settings)
         self._decoder = PageDecoder(settings.limits.config(), None, frozenset(settings.pages.status))
         self._decisions = Decisions(stores.judged.clusters)
         self._waiting = 0

@@ -15,13 +15,14 @@ from dataclasses import replace
 from time import time
 from typing import NamedTuple, Self
 
-from aiokafka import OffsetAndMetadata, TopicPartition
+from aiokafka import OffsetAndMetadata
 
 from neardup_daemon.index_schema import schema
 from neardup_daemon.inspect.published_pages import PublishedPages
 from neardup_daemon.kafka_wiring import message_publication, topic_snapshot
 from neardup_daemon.logs import log_event
 from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
+from neardup_daemon.pages_topic import committed_of_group, lags_of_group, pages_partitions, pages_snapshot
 from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_preparation, verdict_config
 from neardup_daemon.repair.correcting import Publisher
@@ -30,7 +31,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
 from neardup_daemon.wiring import Stores, create_stores
 from neardup_stream.errors import ConfigError
-from neardup_stream.message import Message, Partition, input_id
+from neardup_stream.message import Message, Partition
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.corrections import Corrections
 from neardup_stream.pipeline.stages import Runtime
@@ -46,12 +47,8 @@ from neardup_stream.stores.redis.namespace import (
 )
 from neardup_stream.stores.redis.rights import require_rights
 from neardup_stream.stores.redis.servers import prepare_servers
-from neardup_stream.streams.kafka.admin import (
-    commit_for_group,
-    committed_offsets,
-    group_members,
-    require_topics,
-)
+from neardup_stream.streams.kafka.admin import commit_for_group, group_members
+from neardup_stream.streams.kafka.partitions import topic_partition_of
 from neardup_stream.streams.kafka.snapshot import TopicSnapshot
 from neardup_stream.streams.kafka.snapshot_source import SnapshotSource
 
@@ -141,8 +138,8 @@ async def _recover(
     *,
     accepts_loss: bool,
 ) -> Recovered:
-    name, topic = settings.redis.namespace, settings.kafka.pages_topic
-    async with topic_snapshot(settings, topic, input_id(topic, settings.kafka.input_epoch)) as pages:
+    name = settings.redis.namespace
+    async with pages_snapshot(settings) as pages:
         if not accepts_loss:
             await require_records(client, settings, committed, pages.beginnings)
         published = await _read_events(settings)
@@ -169,18 +166,18 @@ async def _recover(
         await lease.take()  # the keys of another recovery are not to be removed
         is_tidy = await _remove_others(client, name)
     return Recovered(
-        record_count,
-        publisher.page_count,
-        publisher.cluster_count,
-        publisher.event_count,
-        sum(
-            max(0, end - max(pages.beginnings[one], committed.get(one, 0))) for one, end in pages.ends.items()
-        ),
-        publisher.lost,
-        {one.number: first for one, first in pages.beginnings.items() if first > 0 and committed.get(one)},
-        is_tidy,
-        f"{index_prefix(name, former)}*" if former else None,
-        published.unreadable_count,
+        record_count=record_count,
+        page_count=publisher.page_count,
+        cluster_count=publisher.cluster_count,
+        event_count=publisher.event_count,
+        waiting_count=sum(lags_of_group(pages, committed).values()),
+        lost=publisher.lost,
+        deleted_before={
+            one.number: first for one, first in pages.beginnings.items() if first > 0 and committed.get(one)
+        },
+        is_tidy=is_tidy,
+        former_keys=f"{index_prefix(name, former)}*" if former else None,
+        unreadable_count=published.unreadable_count,
     )
 
 
@@ -191,26 +188,20 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
         ConfigError: daemons are running, or the group has committed nothing.
     """
     kafka = settings.kafka
-    connection = kafka.connection()
-    if members := await group_members(connection, kafka.group_id):
+    if members := await group_members(kafka.connection(), kafka.group_id):
         raise ConfigError(
             f"group {kafka.group_id} has {counted(len(members), 'member')}: stop all daemons of"
             f" redis.namespace {settings.redis.namespace!r} first, and wait"
             " kafka.session_timeout_seconds after a kill"
         )
-    facts = await require_topics(connection, [kafka.pages_topic], right="Read")
-    every = [
-        TopicPartition(kafka.pages_topic, number) for number in range(facts[kafka.pages_topic].partitions)
-    ]
-    offsets = await committed_offsets(connection, kafka.group_id, every)
-    if not offsets:
+    committed = await committed_of_group(settings, await pages_partitions(settings))
+    if not committed:
         raise ConfigError(
             f"group {kafka.group_id!r} has committed no offset of topic {kafka.pages_topic!r}, so there is"
             " nothing to judge again: see that kafka.group_id is that of the daemons; if its offsets have"
             " expired, set them first"
         )
-    pages = input_id(kafka.pages_topic, kafka.input_epoch)
-    return {Partition(pages, one.partition): offset for one, offset in offsets.items()}
+    return committed
 
 
 async def _read_events(settings: Settings) -> PublishedPages:
@@ -261,7 +252,7 @@ async def _commit(settings: Settings, stores: Stores, committed: dict[Partition,
     """Note beside the group's offsets which index they are of now, also where nothing was read yet."""
     witnesses = await stores.epochs.witnesses(list(committed))
     offsets = {
-        TopicPartition(settings.kafka.pages_topic, one.number): OffsetAndMetadata(offset, witnesses[one])
+        topic_partition_of(one): OffsetAndMetadata(offset, witnesses[one])
         for one, offset in committed.items()
     }
     await commit_for_group(settings.kafka.connection(), settings.kafka.group_id, offsets)
