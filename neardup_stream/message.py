@@ -127,6 +127,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         headers = sum(len(name) + len(value or b"") for name, value in self.headers) if self.headers else 0
         return len(self.key or b"") + len(self.value or b"") + headers
 
+    def message(self) -> "Message":
+        """Return what was delivered as this record, without its partition."""
+        return Message(key=self.key, value=self.value, headers=self.headers, timestamp_ms=self.timestamp_ms)
+
 
 class RecordMetadata(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is kept of a record once its key and value are decoded.

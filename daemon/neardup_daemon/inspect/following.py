@@ -12,7 +12,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
 from neardup_daemon.terminal import printable, printable_json
 from neardup_stream.errors import CorruptData
-from neardup_stream.message import Message, Record
+from neardup_stream.message import Record
 from neardup_stream.wire.events import CloudEvent, from_message
 
 __all__ = ["Follow", "follow_events", "readable"]
@@ -75,7 +75,7 @@ async def follow_events(follow: Follow, settings: Settings) -> int:
 
 def _show(record: Record, follow: Follow) -> None:
     """Print an event; of a message that is none say so beside what is printed."""
-    message = Message(key=record.key, value=record.value, headers=record.headers)
+    message = record.message()
     try:
         event = from_message(message)
     except CorruptData as error:

@@ -17,7 +17,7 @@ from neardup_stream.events import (
     UniqueFound,
 )
 from neardup_stream.fold import Fold
-from neardup_stream.message import Message, Record
+from neardup_stream.message import Record
 from neardup_stream.wire.events import event_source, from_message
 
 __all__ = ["PublishedPages"]
@@ -45,7 +45,7 @@ class PublishedPages:
     def feed(self, records: Iterable[Record]) -> None:
         """Take in messages of the events topic."""
         for record in records:
-            message = Message(key=record.key, value=record.value, headers=record.headers)
+            message = record.message()
             try:
                 event = from_message(message)
                 decoder = EVENT_DECODERS.get(event.type)

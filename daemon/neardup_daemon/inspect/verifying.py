@@ -190,10 +190,7 @@ async def _inputs(pages: TopicSnapshot, settings: Settings, on_part: OnPart) -> 
 async def _messages(topic: TopicSnapshot, name: str, on_part: OnPart) -> Sequence[Message]:
     messages = spilled_messages()
     async for records in _records_of(topic, name, on_part):
-        messages.extend(
-            Message(key=each.key, value=each.value, headers=each.headers, timestamp_ms=each.timestamp_ms)
-            for each in records
-        )
+        messages.extend(each.message() for each in records)
     return messages
 
 

@@ -13,7 +13,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import CorruptData
 from neardup_stream.event_parts import EventCluster
 from neardup_stream.events import ClusterMerge, event_type
-from neardup_stream.message import Message, Record
+from neardup_stream.message import Record
 from neardup_stream.wire.dead_letters import ERROR_PREFIX
 from neardup_stream.wire.events import event_name, event_source, from_message
 from neardup_stream.wire.times import rfc3339
@@ -161,7 +161,7 @@ class Recent:
 
     def _merge(self, record: Record) -> MergeFacts | None:
         """Return the merge that an event reports; None for other events and other namespaces."""
-        message = Message(key=record.key, value=record.value, headers=record.headers)
+        message = record.message()
         if event_name(message) != "cluster-merge":
             return None
         try:

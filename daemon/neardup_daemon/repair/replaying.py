@@ -12,7 +12,7 @@ from neardup_daemon.repair.dead_letters_topic import open_dead_letters
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import ConfigError, CorruptData
-from neardup_stream.message import Message, Partition, Position, Record
+from neardup_stream.message import Message, Partition, Position
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.files.inputs import STDIN
 from neardup_stream.streams.files.jsonl import JsonLinesSink
@@ -57,7 +57,7 @@ async def replay_topic(settings: Settings, choice: Choice, *, from_start: bool) 
         open_dead_letters(settings, from_start=from_start) as topic,
     ):
         async for records in topic.records():
-            letters = [_letter(record) for record in records]
+            letters = [record.message() for record in records]
             fates += await _put_back(letters, choice, sink, settings.kafka.pages_topic)
             await topic.commit(next_offsets(records), f"put back into {settings.kafka.pages_topic}")
     return fates
@@ -82,7 +82,7 @@ async def save_topic(settings: Settings, choice: Choice, path: Path, *, from_sta
                 records = [each for each in read if _is_behind(each.position, offsets)]
                 wanted = [
                     letter
-                    for letter in map(_letter, records)
+                    for letter in (record.message() for record in records)
                     if not choice.reasons or reason_of(letter) in choice.reasons
                 ]
                 await sink.send([Message(key=None, value=to_json_line(letter)) for letter in wanted])
@@ -145,12 +145,6 @@ def _check_is_new(path: Path) -> None:
             f"{path} exists, and may hold letters that no later run saves again: put them back with"
             f" 'replay {path}' and remove it, or name another file"
         )
-
-
-def _letter(record: Record) -> Message:
-    return Message(
-        key=record.key, value=record.value, headers=record.headers, timestamp_ms=record.timestamp_ms
-    )
 
 
 def _read(file: str) -> list[Message]:
