@@ -26,6 +26,7 @@ from neardup_stream.message import Headers, Message, Position, TraceHeaders
 from neardup_stream.wire.times import rfc3339
 
 __all__ = [
+    "TRACE_NAMES",
     "CloudEvent",
     "event_id",
     "event_name",
@@ -39,7 +40,8 @@ __all__ = [
     "trace_headers",
 ]
 
-_TRACE_NAMES = ("traceparent", "tracestate")
+TRACE_NAMES = ("traceparent", "tracestate")
+"""Headers of W3C Trace Context that go from a page to its events."""
 _ID_BYTES = 16
 _TRACE_BYTES = 1024
 """The longest `tracestate` that is copied; W3C requires 512 bytes, and a longer header is dropped."""
@@ -144,7 +146,7 @@ def trace_headers(headers: Headers) -> TraceHeaders:
     if not headers:
         return ()
     first = dict(reversed(headers))
-    values = ((name, first.get(name) or b"") for name in _TRACE_NAMES)
+    values = ((name, first.get(name) or b"") for name in TRACE_NAMES)
     return tuple((name, value) for name, value in values if 0 < len(value) <= _TRACE_BYTES)
 
 
@@ -237,7 +239,7 @@ def from_message(message: Message) -> CloudEvent[msgspec.Raw]:
     try:
         if "ce_id" not in headers:
             return _EVENTS.decode(message.value or b"")
-        attributes = {name: headers[name] for name in _TRACE_NAMES if name in headers} | {
+        attributes = {name: headers[name] for name in TRACE_NAMES if name in headers} | {
             name.removeprefix("ce_"): value for name, value in headers.items() if name.startswith("ce_")
         }
         return msgspec.convert(

@@ -12,6 +12,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
 from neardup_daemon.terminal import printable, printable_json
 from neardup_stream.errors import CorruptData
+from neardup_stream.events import EVENT_NAMES
 from neardup_stream.message import Record
 from neardup_stream.wire.events import CloudEvent, from_message
 
@@ -94,7 +95,7 @@ def _show(record: Record, follow: Follow) -> None:
 def readable(event: CloudEvent[msgspec.Raw]) -> str:
     """Return a few lines for a person: what happened to which page, and the best of the pages it matches."""
     data: dict[str, Any] = msgspec.json.decode(event.data)
-    name = event.type.removeprefix("io.neardup.").removesuffix(".v1")
+    name = EVENT_NAMES.get(event.type, event.type)
     kind = f" ({data['kind']})" if "kind" in data else ""
     lines = [f"{click.style(printable(name + kind), bold=True)}  {printable(_subject(name, data))}"]
     for match in data.get("matches", data.get("containers", ()))[:_MATCHES_SHOWN]:

@@ -32,12 +32,11 @@ from neardup_stream.page import PageId
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.streams.kafka.sink import KafkaSink
 from neardup_stream.streams.kafka.topic_ends import topic_ends
-from neardup_stream.wire.events import CloudEvent, from_message
+from neardup_stream.wire.events import TRACE_NAMES, CloudEvent, from_message
 from neardup_stream.wire.pages import AWAITED, OWN_FIELDS, PageDecoder
 
 __all__ = ["Deciding", "DecisionAnswer", "DecisionParams", "PendingAnswer", "Place"]
 
-_TRACE_HEADERS: Final = ("traceparent", "tracestate")
 _QUIET: Final = frozenset({"unchanged", "superseded"})
 
 Offset = Annotated[int, Meta(ge=0, le=(1 << 63) - 1, description="Offset of the page's record.")]
@@ -197,7 +196,7 @@ class Deciding:
     async def _append(self, call: Call) -> Position:
         trace = tuple(
             (name, call.headers[name].encode(errors="surrogateescape"))
-            for name in _TRACE_HEADERS
+            for name in TRACE_NAMES
             if call.headers.get(name)
         )
         headers = (OWN_FIELDS, AWAITED, *trace)
