@@ -14,10 +14,10 @@ import msgspec
 from publicsuffixlist import PublicSuffixList
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.page import Page
+from neardup_stream.page import Page, PageId
 from neardup_stream.wire.urls import canonical_url
 
-__all__ = ["EVERYTHING", "UNKNOWN", "ScopeOf", "scope_by"]
+__all__ = ["EVERYTHING", "UNKNOWN", "ScopeOf", "scope_by", "scope_of_url"]
 
 EVERYTHING = "everything"
 UNKNOWN = "-"
@@ -47,6 +47,11 @@ def scope_by(name: str) -> ScopeOf:
         known = ", ".join((*_SCOPES, "meta.<field>"))
         raise ConfigError(f"verdict.scope is {name!r}, must be one of {known}")
     return functools.partial(_meta_field, name.split(".")[1:])
+
+
+def scope_of_url(url: str, scope_of: ScopeOf) -> str:
+    """Return the scope of a page of which no more than its URL is known: by host or domain."""
+    return scope_of(Page(id=PageId(url), url=url, fetched_at_seconds=0))
 
 
 def _everything(page: Page) -> str:

@@ -10,8 +10,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.frames.lines import FrameConfig, frame_bounds
 from neardup_stream.frames.table import FrameTable
-from neardup_stream.page import Page, PageId
-from neardup_stream.pipeline.scopes import UNKNOWN, ScopeOf
+from neardup_stream.pipeline.scopes import UNKNOWN, ScopeOf, scope_of_url
 from neardup_stream.wire.urls import canonical_url
 
 __all__ = ["FrameLines", "frame_lines", "named_site", "require_site_of"]
@@ -44,7 +43,7 @@ def named_site(name: str, settings: Settings) -> str:
     if name.strip() and "@" not in name:
         with suppress(BadPage):
             url = canonical_url(name if "://" in name else f"http://{name}")
-            site = found(Page(id=PageId(url), url=url, fetched_at_seconds=0))
+            site = scope_of_url(url, found)
     if site == UNKNOWN:
         raise ConfigError(f"{name!r} is no {settings.frames.scope}; give one, or a URL of its pages")
     return site

@@ -14,8 +14,8 @@ from neardup_stream.errors import StoreUnavailable
 from neardup_stream.events import event_type
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.message import Position
-from neardup_stream.page import Page, PageId
-from neardup_stream.pipeline.scopes import UNKNOWN, scope_by
+from neardup_stream.page import PageId
+from neardup_stream.pipeline.scopes import scope_by, scope_of_url
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.streams.protocol import Sink
@@ -28,6 +28,7 @@ EXAMPLE_STEPS: Final = 10
 
 MEMBERS_SHOWN: Final = 10
 _OTHERS: Final = "(other hosts)"
+_HOST_OF: Final = scope_by("host")
 
 
 class Example(NamedTuple):
@@ -132,7 +133,6 @@ class NotedFindings(NotingSink):
         super().__init__(sink)
         self._pages = pages
         self._max_hosts = max_hosts
-        self._host_of = scope_by("host")
         self.findings = findings
 
     async def _note(self, line: bytes) -> None:
@@ -142,12 +142,9 @@ class NotedFindings(NotingSink):
             for best in event.data.matches[:1]:
                 await self._note_example(event.data.page, best, event.data.kind)
 
-    def _host(self, url: str) -> str:
-        return self._host_of(Page(id=PageId(url), url=url, fetched_at_seconds=0)) or UNKNOWN
-
     def _count(self, page: _Page, data: _Data) -> None:
         counts = self.findings.by_host
-        key = (self._host(page.url), data.kind)
+        key = (scope_of_url(page.url, _HOST_OF), data.kind)
         if key not in counts and len(counts) >= self._max_hosts:
             key = (_OTHERS, data.kind)
         counts[key] += 1
