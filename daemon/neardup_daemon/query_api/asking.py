@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from neardup_daemon.inspect.explaining import explain
+from neardup_daemon.inspect.explanation import Explanation
 from neardup_daemon.inspect.explanation_words import sentences
 from neardup_daemon.inspect.frame_showing import FrameFacts, frame_facts
 from neardup_daemon.inspect.page_facts import cluster_of
@@ -29,14 +30,14 @@ from neardup_daemon.query_api.answers import (
     QueryVerdict,
 )
 from neardup_daemon.query_api.endpoints import Call, Reply
-from neardup_daemon.query_api.problems import Refused, refused_field, refused_page
+from neardup_daemon.query_api.problems import Refused, refused_field, refused_page, refused_skip
 from neardup_daemon.query_api.survey import LARGEST, Survey, Surveys
 from neardup_daemon.query_api.threads import Threads
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.frames.table import FrameTable
-from neardup_stream.message import Skipped
+from neardup_stream.message import Record, Skipped
 from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.event_building import event_cluster
 from neardup_stream.pipeline.frames import site_hash
@@ -109,6 +110,22 @@ class OpenIndex(NamedTuple):
     surveys: Surveys | None
     threads: Threads
 
+    async def prepared(self, record: Record) -> AskedPage | Skipped:
+        """Return a given page without what is stored of it; see `prepared_page`."""
+        return await self.threads.run(prepared_page, record, self.preparation)
+
+    async def placed(self, page: AskedPage) -> AskedPage:
+        """Return a given page with what is stored of it; see `place_given`."""
+        return await place_given(
+            page, self.settings, self.stores.judged, self.stores.frames, self.preparation, self.threads.run
+        )
+
+    async def explained(self, first: AskedPage, second: AskedPage) -> Explanation:
+        """Return why two pages match, or do not, by the settings in force; see `explain`."""
+        clusters = await cluster_of(first, self.stores), await cluster_of(second, self.stores)
+        archives, in_force = self.archives(), await self.stores.tables.settings_in_force()
+        return await self.threads.run(explain, first, second, in_force, clusters, archives)
+
 
 class Asking:
     """Answers calls of the reading endpoints.
@@ -134,27 +151,20 @@ class Asking:
         """Answer what a given page matches."""
         record = given_record(call.body, (OWN_FIELDS,))
         try:
-            given = await self._threads.run(prepared_page, record, self._index.preparation)
+            given = await self._index.prepared(record)
         except BadPage as error:
             raise refused_page(error) from error
         if isinstance(given, Skipped):
-            raise refused_field(_SKIPPING.get(given.reason, ""), f"the page is skipped: {given.reason}")
-        stores, preparation = self._stores, self._index.preparation
-        page = await place_given(
-            given, self._settings, stores.judged, stores.frames, preparation, self._threads.run
-        )
-        answer = await self._answer_about(page)
+            raise refused_skip(given)
+        answer = await self._answer_about(await self._index.placed(given))
         return Reply(QueryAnswer(verdict=_verdict(answer), **msgspec.structs.asdict(answer)))
 
     async def explain(self, call: Call) -> Reply:
         """Answer why two stored pages match, or do not."""
         params: ExplainParams = call.params
         first, second = [await stored_page(name, "url", self._stores) for name in params.url]
-        clusters = await cluster_of(first, self._stores), await cluster_of(second, self._stores)
-        archives, in_force = self._index.archives(), await self._stores.tables.settings_in_force()
-        explanation = await self._threads.run(explain, first, second, in_force, clusters, archives)
-        words = sentences(explanation)
-        return Reply(ExplainAnswer(words=list(words), **msgspec.structs.asdict(explanation)))
+        explanation = await self._index.explained(first, second)
+        return Reply(ExplainAnswer(words=sentences(explanation), **msgspec.structs.asdict(explanation)))
 
     async def clusters(self, call: Call) -> Reply:
         """Answer the largest clusters of the latest survey, as they are now."""
@@ -239,9 +249,6 @@ async def stored_page(name: str, field: str, stores: Stores) -> AskedPage:
 async def _require_index(stores: Stores) -> None:
     """Raise StoreUnavailable where Redis lost the index, and with it the pages that are not found."""
     await stores.cluster_store.read([INDEX])
-
-
-_SKIPPING: Final = {"content_type": "content_type", "status": "status"}
 
 
 def _verdict(answer: Answer) -> QueryVerdict:

@@ -8,15 +8,8 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
-from neardup_daemon.inspect.explaining import explain
 from neardup_daemon.inspect.explanation_words import sentences
-from neardup_daemon.inspect.page_facts import cluster_of
-from neardup_daemon.inspect.page_lookup import (
-    AskedPage,
-    given_record,
-    place_given,
-    prepared_page,
-)
+from neardup_daemon.inspect.page_lookup import AskedPage, given_record
 from neardup_daemon.inspect.shared_words import ShownText, shown_texts
 from neardup_daemon.preparing import build_viewer
 from neardup_daemon.query_api.answers import ExplainAnswer
@@ -110,17 +103,14 @@ class Comparing:
             return _Side(await stored_page(given.url, f"{name}.url", self._stores))
         record = given_record(msgspec.json.encode(given), (OWN_FIELDS,))
         try:
-            page = await self._threads.run(prepared_page, record, self._index.preparation)
+            page = await self._index.prepared(record)
         except BadPage as error:
             raise _refused(name, error) from error
         assert not isinstance(page, Skipped)  # noqa: S101 - it has no content type and no status
         assert page.arrival is not None  # noqa: S101 - a given page has one
         text = (page.arrival.kept or NOTHING_KEPT).decoded
         frame = await self._frame(page)
-        stores, preparation = self._stores, self._index.preparation
-        placed = await place_given(
-            page, self._settings, stores.judged, stores.frames, preparation, self._threads.run
-        )
+        placed = await self._index.placed(page)
         is_whole = len(text) <= self._settings.api.shown_characters
         return _Side(placed._replace(text=text if is_whole else None), text, frame)
 
@@ -136,9 +126,7 @@ class Comparing:
         return frozenset(arrival.lines.hashes[np.logical_not(is_content)].tolist())
 
     async def _answer(self, first: _Side, second: _Side) -> CompareAnswer:
-        clusters = await cluster_of(first.page, self._stores), await cluster_of(second.page, self._stores)
-        archives, in_force = self._index.archives(), await self._stores.tables.settings_in_force()
-        explanation = await self._threads.run(explain, first.page, second.page, in_force, clusters, archives)
+        explanation = await self._index.explained(first.page, second.page)
         texts = await self._threads.run(
             shown_texts,
             (first.text or "", second.text or ""),
@@ -147,7 +135,7 @@ class Comparing:
             self._settings.api.shown_characters,
         )
         return CompareAnswer(
-            words=list(sentences(explanation)),
+            words=sentences(explanation),
             first_text=UNSET if first.text is None else texts[0],
             second_text=UNSET if second.text is None else texts[1],
             **msgspec.structs.asdict(explanation),

@@ -19,7 +19,7 @@ from neardup_daemon.pages_topic import pages_input
 from neardup_daemon.producing import key_of
 from neardup_daemon.query_api.decisions import Decisions
 from neardup_daemon.query_api.endpoints import Call, Reply
-from neardup_daemon.query_api.problems import Refused, refused_field, refused_page
+from neardup_daemon.query_api.problems import Refused, refused_field, refused_page, refused_skip
 from neardup_daemon.query_api.published import Published
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
@@ -189,8 +189,7 @@ class Deciding:
         except BadPage as error:
             raise refused_page(error) from error
         if isinstance(page, Skipped):
-            field = page.reason if page.reason in ("content_type", "status") else ""
-            raise refused_field(field, f"the page is skipped: {page.reason}")
+            raise refused_skip(page)
         return page.id
 
     async def _append(self, call: Call) -> Position:

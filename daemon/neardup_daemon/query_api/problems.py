@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from neardup_stream.errors import BadPage
+from neardup_stream.message import Skipped
 from neardup_stream.wire.lone_surrogates import lone_surrogate
 from neardup_stream.wire.pages import PageInput
 
@@ -21,12 +22,16 @@ __all__ = [
     "refused_input",
     "refused_json",
     "refused_page",
+    "refused_skip",
 ]
 
 PROBLEM_TYPE: Final = "application/problem+json"
 
 _UNREADABLE: Final = frozenset({"not_json", "invalid_utf8", "lone_surrogate", "empty_value"})
 """Reasons of bytes that are no JSON at all."""
+
+_SKIPPING_FIELDS: Final = frozenset({"content_type", "status"})
+"""Fields of a page for which it is skipped; the reason has the same name."""
 
 _PLACE = re.compile(r"(?P<what>.*?) - at `\$\.?(?P<field>[^`]*)`\Z", re.DOTALL)
 _NAMED = re.compile(r"(missing required|unknown) field `(?P<field>[^`]*)`")
@@ -105,6 +110,12 @@ def refused_page(error: BadPage) -> Refused:
         field, fault = own, fault.removeprefix(f"{own}: ")
     status = HTTPStatus.BAD_REQUEST if error.reason in _UNREADABLE else HTTPStatus.UNPROCESSABLE_ENTITY
     return refused_field(field, f"{fault} ({error.reason})", status)
+
+
+def refused_skip(skipped: Skipped) -> Refused:
+    """Return the refusal of a page that daemons skip, naming the field at fault where it is one."""
+    field = skipped.reason if skipped.reason in _SKIPPING_FIELDS else ""
+    return refused_field(field, f"the page is skipped: {skipped.reason}")
 
 
 def _field_and_fault(message: str) -> tuple[str, str]:
