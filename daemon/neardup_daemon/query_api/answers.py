@@ -15,6 +15,7 @@ __all__ = [
     "ClusterAnswer",
     "ClusterMember",
     "ClustersAnswer",
+    "Count",
     "ExplainAnswer",
     "HostFacts",
     "HostsAnswer",
@@ -27,6 +28,7 @@ QueryVerdict = Literal["exact", "near", "contained", "unique", "undecided"]
 of these, or too short to be judged."""
 
 Count = Annotated[int, Meta(ge=0)]
+"""A number of things."""
 
 
 class QueryAnswer(Answer, frozen=True, kw_only=True):

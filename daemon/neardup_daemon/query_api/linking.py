@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from neardup_daemon.preparing import connecting, verdict_config
-from neardup_daemon.query_api.answers import ClusterMember
+from neardup_daemon.query_api.answers import ClusterMember, Count
 from neardup_daemon.query_api.cluster_reading import (
     ClusterId,
     ClusterParams,
@@ -32,8 +32,6 @@ __all__ = ["Linking", "LinksAnswer", "LinksParams", "PageLink", "Pair", "forest"
 _PAGES_LIMIT: Final = 200
 _LINKS_LIMIT: Final = 100
 """Of more matching pairs, only those are returned that link all pages: a drawing of more says less."""
-
-Count = Annotated[int, Meta(ge=0)]
 
 
 class LinksParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

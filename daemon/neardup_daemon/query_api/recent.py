@@ -1,11 +1,12 @@
 """Answer what Kafka has of late: the newest merges of clusters, and dead letters by reason."""
 
 from collections import Counter
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
+from neardup_daemon.query_api.answers import Count
 from neardup_daemon.query_api.asking import LimitParams
 from neardup_daemon.query_api.endpoints import Call, Reply
 from neardup_daemon.query_api.latest import LatestRecords
@@ -24,8 +25,6 @@ _SHOWN_BYTES: Final = 1024
 """Of a key, and of each header of a dead letter."""
 
 _UNKNOWN: Final = "unknown"
-
-Count = Annotated[int, Meta(ge=0)]
 
 
 class MergeFacts(msgspec.Struct, frozen=True, kw_only=True):
