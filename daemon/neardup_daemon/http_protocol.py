@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -12,7 +13,10 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from neardup_daemon.query_api.problems import PROBLEM_TYPE, Problem
 
-__all__ = ["http_protocols", "without_versions"]
+__all__ = ["SAFE_HEADERS", "http_protocols", "problem_answer", "without_versions"]
+
+SAFE_HEADERS: Final = MappingProxyType({"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"})
+"""Of answers that no browser may take for something else, and no proxy may keep."""
 
 _SERVER: Final = "neardup-stream"
 """The header `Server` of every answer; that of the library would name its version and that of Python."""
@@ -43,6 +47,15 @@ async def without_versions(_request: web.Request, response: web.StreamResponse) 
     response.headers[hdrs.SERVER] = _SERVER
 
 
+def problem_answer(problem: Problem, headers: Mapping[str, str]) -> web.Response:
+    """Return an answer with a problem document."""
+    return web.Response(
+        body=msgspec.json.encode(problem),
+        status=problem.status,
+        headers={hdrs.CONTENT_TYPE: PROBLEM_TYPE, **SAFE_HEADERS, **headers},
+    )
+
+
 class _HttpProtocol(web.RequestHandler):
     """Answers with a problem document what is no request, or has a body that cannot be decoded."""
 
@@ -71,11 +84,8 @@ class _HttpProtocol(web.RequestHandler):
 
 def _last_answer(status: HTTPStatus, detail: str) -> web.Response:
     """Return a problem document behind which the connection is closed."""
-    response = web.Response(
-        body=msgspec.json.encode(Problem(title=status.phrase, status=status, detail=detail)),
-        status=status,
-        headers={hdrs.CONTENT_TYPE: PROBLEM_TYPE, hdrs.SERVER: _SERVER},
-    )
+    problem = Problem(title=status.phrase, status=status, detail=detail)
+    response = problem_answer(problem, {hdrs.SERVER: _SERVER})
     response.force_close()
     return response
 

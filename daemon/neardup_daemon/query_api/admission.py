@@ -4,7 +4,7 @@ import asyncio
 from http import HTTPStatus
 from typing import Protocol
 
-from neardup_daemon.query_api.problems import Refused
+from neardup_daemon.query_api.problems import RETRY_SOON, Refused
 
 __all__ = ["Admission", "AdmissionMeters", "Place"]
 
@@ -61,7 +61,7 @@ class Admission:
                 HTTPStatus.TOO_MANY_REQUESTS,
                 f"{self._running} requests run (api.max_concurrent_requests) and {self._queued} wait"
                 " (api.max_queued_requests); try again later",
-                headers={"Retry-After": "1"},
+                headers=RETRY_SOON,
             )
         self._queued += 1
         self._report()

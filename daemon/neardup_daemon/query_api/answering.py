@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
 from time import perf_counter
-from typing import Final
 
 import msgspec
 from aiohttp import web
 
+from neardup_daemon.http_protocol import SAFE_HEADERS, problem_answer
 from neardup_daemon.logs import log_event
 from neardup_daemon.query_api.access import Access
 from neardup_daemon.query_api.admission import Admission
@@ -18,7 +18,7 @@ from neardup_daemon.query_api.bodies import JSON, Bodies
 from neardup_daemon.query_api.endpoints import NO_HEADERS, Call, Endpoint
 from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.query_api.parameters import read_parameters
-from neardup_daemon.query_api.problems import PROBLEM_TYPE, Problem, Refused
+from neardup_daemon.query_api.problems import RETRY_SOON, Problem, Refused
 from neardup_daemon.redaction import redact
 from neardup_daemon.settings.query_api import Api
 from neardup_stream.errors import ConfigError, CorruptData, Unavailable
@@ -26,9 +26,6 @@ from neardup_stream.errors import ConfigError, CorruptData, Unavailable
 __all__ = ["Answering", "json_answer", "no_index", "problems_of_routing"]
 
 _logger = logging.getLogger(__name__)
-
-_RETRY_SOON: Final = {"Retry-After": "1"}
-_SAFE: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -70,7 +67,7 @@ class Answering:
             try:
                 self._check(request)
             except Refused as refused:
-                return _problem(refused.problem, refused.headers)
+                return problem_answer(refused.problem, refused.headers)
             return await handler(request)
 
         return answer
@@ -84,13 +81,13 @@ class Answering:
             async with asyncio.timeout(self._api.request_timeout_seconds) as clock:
                 return await self._admitted(endpoint, request, clock)
         except Refused as refused:
-            return _problem(refused.problem, refused.headers)
+            return problem_answer(refused.problem, refused.headers)
         except TimeoutError:
             seconds = self._api.request_timeout_seconds
             detail = f"the request took longer than {seconds:g} seconds (api.request_timeout_seconds)"
-            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, detail, _RETRY_SOON)
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_SOON)
         except (Unavailable, ConfigError) as error:  # Redis or Kafka is unavailable, or refuses us
-            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, redact(str(error)), _RETRY_SOON)
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, redact(str(error)), RETRY_SOON)
         except CorruptData as error:
             log_event(_logger, "corrupt_data_found", level=logging.ERROR, error=str(error))
             return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, redact(str(error)))
@@ -131,23 +128,15 @@ async def problems_of_routing(request: web.Request, handler: Handler) -> web.Str
 async def no_index(_request: web.Request) -> web.StreamResponse:
     """Answer while there is no index."""
     detail = "nothing is stored yet, or Redis is unavailable; try again later"
-    return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, detail, _RETRY_SOON)
+    return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_SOON)
 
 
 def json_answer(
     body: bytes, status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] = NO_HEADERS
 ) -> web.Response:
     """Return an answer with a JSON body."""
-    return web.Response(body=body, status=status, headers={"Content-Type": JSON, **_SAFE, **headers})
+    return web.Response(body=body, status=status, headers={"Content-Type": JSON, **SAFE_HEADERS, **headers})
 
 
 def _refusal(status: HTTPStatus, detail: str, headers: Mapping[str, str] = NO_HEADERS) -> web.Response:
-    return _problem(Problem(title=status.phrase, status=status.value, detail=detail), headers)
-
-
-def _problem(problem: Problem, headers: Mapping[str, str]) -> web.Response:
-    return web.Response(
-        body=msgspec.json.encode(problem),
-        status=problem.status,
-        headers={"Content-Type": PROBLEM_TYPE, **_SAFE, **headers},
-    )
+    return problem_answer(Problem(title=status.phrase, status=status.value, detail=detail), headers)

@@ -8,7 +8,7 @@ from typing import Final
 
 from aiohttp import web
 
-from neardup_daemon.query_api.problems import Refused
+from neardup_daemon.query_api.problems import RETRY_SOON, Refused
 
 __all__ = ["JSON", "Bodies"]
 
@@ -63,5 +63,5 @@ class Bodies:
                 HTTPStatus.TOO_MANY_REQUESTS,
                 f"bodies of {self._max_held_bytes} bytes are received already (api.max_concurrent_requests,"
                 " each of api.max_body_bytes); try again later",
-                headers={"Retry-After": "1"},
+                headers=RETRY_SOON,
             )

@@ -19,7 +19,7 @@ from neardup_daemon.pages_topic import pages_input
 from neardup_daemon.producing import key_of
 from neardup_daemon.query_api.decisions import Decisions
 from neardup_daemon.query_api.endpoints import Call, Reply
-from neardup_daemon.query_api.problems import Refused, refused_field, refused_page, refused_skip
+from neardup_daemon.query_api.problems import RETRY_SOON, Refused, refused_field, refused_page, refused_skip
 from neardup_daemon.query_api.published import Published
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
@@ -140,7 +140,7 @@ class Deciding:
             raise Refused(
                 HTTPStatus.TOO_MANY_REQUESTS,
                 f"{limit} requests wait for decisions (api.max_waiting_pages); try again later",
-                headers={"Retry-After": "1"},
+                headers=RETRY_SOON,
             )
         self._wait(1)
         try:
@@ -257,7 +257,7 @@ class Deciding:
         place = self._place(position)
         location = f"/v1/decisions/{place.partition}/{place.offset}"
         value = PendingAnswer(position=place, state=state)
-        return Reply(value, HTTPStatus.ACCEPTED, {"Location": location, "Retry-After": "1"})
+        return Reply(value, HTTPStatus.ACCEPTED, {"Location": location, **RETRY_SOON})
 
     def _place(self, position: Position) -> Place:
         return Place(topic=self._topic, partition=position.partition.number, offset=position.offset)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Annotated, Final
 
 import msgspec
@@ -15,6 +16,7 @@ from neardup_stream.wire.pages import PageInput
 
 __all__ = [
     "PROBLEM_TYPE",
+    "RETRY_SOON",
     "FieldProblem",
     "Problem",
     "Refused",
@@ -26,6 +28,9 @@ __all__ = [
 ]
 
 PROBLEM_TYPE: Final = "application/problem+json"
+
+RETRY_SOON: Final = MappingProxyType({"Retry-After": "1"})
+"""The header of an answer that may be another one a second later."""
 
 _UNREADABLE: Final = frozenset({"not_json", "invalid_utf8", "lone_surrogate", "empty_value"})
 """Reasons of bytes that are no JSON at all."""

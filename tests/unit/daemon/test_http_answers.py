@@ -101,6 +101,7 @@ async def test_what_is_no_request_is_answered_with_a_problem_document(serving: t
 
     assert (status, headers["content-type"]) == (400, "application/problem+json")
     assert json.loads(problem)["title"] == "Bad Request"
+    assert (headers["x-content-type-options"], headers["cache-control"]) == ("nosniff", "no-store")
 
 
 @pytest.mark.parametrize("serving", [api_port, health_port])
