@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from neardup_daemon.first_dead_letters import FirstDeadLetters
 from neardup_daemon.reports.findings import Findings, NotedFindings, PageRecords
 from neardup_daemon.warc_output import NotedDuplicates
 from neardup_stream.errors import BadPage
@@ -10,10 +11,7 @@ from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.streams.files.warc_revisits import Duplicates
 from neardup_stream.streams.protocol import Sink
 
-__all__ = ["FIRST_DEAD_LETTERS", "FilesRunNotes"]
-
-FIRST_DEAD_LETTERS = 5
-"""Dead letters shown after a run; the others are only counted."""
+__all__ = ["FilesRunNotes"]
 
 
 class FilesRunNotes:
@@ -31,7 +29,7 @@ class FilesRunNotes:
     def __init__(self, place_of: Callable[[Position], str], *, for_report: bool, for_warc: bool) -> None:
         self._place_of = place_of
         self.findings = Findings() if for_report else None
-        self._first_dead_letters: dict[Position, str] = {}
+        self._letters = FirstDeadLetters()
         self._for_warc = for_warc
         self._duplicates: NotedDuplicates | None = None
 
@@ -50,7 +48,7 @@ class FilesRunNotes:
     @property
     def first_dead_letters(self) -> list[str]:
         """What they were about, each once, however often it was sent."""
-        return list(self._first_dead_letters.values())
+        return self._letters.lines
 
     @property
     def duplicates(self) -> Duplicates | None:
@@ -68,8 +66,7 @@ class FilesRunNotes:
         self, render: Callable[[Record, BadPage], Message]
     ) -> Callable[[Record, BadPage], Message]:
         def render_noted(record: Record, error: BadPage) -> Message:
-            if len(self._first_dead_letters) < FIRST_DEAD_LETTERS:
-                self._first_dead_letters[record.position] = f"{self._place_of(record.position)}: {error}"
+            self._letters.note(record.position, error, self._place_of)
             if self._duplicates is not None:
                 self._duplicates.note_dead_letter(record.position)
             return render(record, error)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
+from neardup_daemon.first_dead_letters import FirstDeadLetters
 from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.preparing import build_frames
 from neardup_daemon.settings.settings import Settings
@@ -25,8 +26,6 @@ __all__ = ["Filled", "PageFreezer"]
 _FRAMES_KEY = bytes(KEY_BYTES)
 """Frame tables are in memory for one run, out of reach of an attacker."""
 
-_FIRST_DEAD_LETTERS = 5
-
 _MOST_LESSONS: Final = 512
 """Of one site; its frame is known by then, and to compare a page with the latest ones costs ten views."""
 
@@ -44,14 +43,18 @@ class Filled:
         archived_count: pages of an index without sketches, as they match an archive and `archive.on_match`
             is `skip`.
         skipped_count: records that are no pages by nature.
-        first_dead_letters: what the first few were about.
     """
 
     def __init__(self, place_of: PlaceOf = record_number) -> None:
         self._place_of = place_of
         self.inputs: Counter[str] = Counter()
         self.page_count = self.archived_count = self.dead_letter_count = self.skipped_count = 0
-        self.first_dead_letters: list[str] = []
+        self._letters = FirstDeadLetters()
+
+    @property
+    def first_dead_letters(self) -> list[str]:
+        """What the first few dead letters were about."""
+        return self._letters.lines
 
     @property
     def record_count(self) -> int:
@@ -73,10 +76,8 @@ class Filled:
         """Count what of a batch is no page."""
         self.skipped_count += len(prepared.skipped)
         self.dead_letter_count += len(prepared.rejected)
-        room = _FIRST_DEAD_LETTERS - len(self.first_dead_letters)
-        self.first_dead_letters += [
-            f"{self._place_of(letter.record.position)}: {letter.error}" for letter in prepared.rejected[:room]
-        ]
+        for letter in prepared.rejected:
+            self._letters.note(letter.record.position, letter.error, self._place_of)
 
 
 class PageFreezer:

@@ -3,14 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from neardup_daemon.first_dead_letters import FirstDeadLetters
 from neardup_daemon.tally import by_outcome
 from neardup_daemon.terminal import counted
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.streams.files.source import PlaceOf
 
 __all__ = ["PreparedTally"]
-
-_FIRST_DEAD_LETTERS = 5
 
 
 class PreparedTally:
@@ -23,6 +22,7 @@ class PreparedTally:
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
+        self._letters = FirstDeadLetters()
 
     def add(self, prepared: Prepared, of_pages: Mapping[str, int], place_of: PlaceOf) -> list[str]:
         """Count the records of a batch; return what the first five dead letters of all batches are about.
@@ -32,13 +32,15 @@ class PreparedTally:
             of_pages: how many of its pages have each outcome.
             place_of: names the place of a record.
         """
-        room = max(0, _FIRST_DEAD_LETTERS - self.outcomes["dead_letter"])
         self.outcomes.update(of_pages)
         self.outcomes["dead_letter"] += len(prepared.rejected)
         self.outcomes["skipped"] += len(prepared.skipped)
         self.outcomes["forgotten"] += len(prepared.forgets)
         self._skipped.update(each.reason for each in prepared.skipped)
-        return [f"{place_of(each.record.position)}: {each.error}" for each in prepared.rejected[:room]]
+        shown = len(self._letters.lines)
+        for each in prepared.rejected:
+            self._letters.note(each.record.position, each.error, place_of)
+        return self._letters.lines[shown:]
 
     def __str__(self) -> str:
         """Return the number of records and how many had each outcome, without those that are 0."""

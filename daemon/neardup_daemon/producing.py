@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from neardup_daemon.first_dead_letters import FirstDeadLetters
 from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import BadPage, ConfigError
@@ -19,10 +20,7 @@ from neardup_stream.wire.foreign_fields import ForeignFields
 from neardup_stream.wire.json_depth import is_too_deep
 from neardup_stream.wire.pages import OWN_FIELDS, foreign_fields, is_header
 
-__all__ = ["FIRST_BAD_PAGES", "Limits", "Produced", "key_of", "messages_of", "produce_files"]
-
-FIRST_BAD_PAGES = 5
-"""Bad pages shown after a run; the others are only counted."""
+__all__ = ["Limits", "Produced", "key_of", "messages_of", "produce_files"]
 
 _BATCH_RECORDS = 1_000
 _BATCH_BYTES = 8 << 20
@@ -47,21 +45,20 @@ class Produced:
         published: records that Kafka acknowledged.
         skipped: records that hold no page, by reason.
         bad: pages that can never succeed, by reason; of `over_limit`, those too large for the topic too.
-        first_bad: what the first of them were about.
+        first_bad: what the first of `bad` were about.
         place_of: names the place of a record; not compared.
     """
 
     published: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     bad: Counter[str] = field(default_factory=Counter)
-    first_bad: list[str] = field(default_factory=list)
+    first_bad: FirstDeadLetters = field(default_factory=FirstDeadLetters, compare=False)
     place_of: PlaceOf = field(default=record_number, compare=False)
 
     def refuse(self, record: Record, error: BadPage) -> None:
         """Count a page that is not published."""
         self.bad[error.reason] += 1
-        if len(self.first_bad) < FIRST_BAD_PAGES:
-            self.first_bad.append(f"{self.place_of(record.position)}: {error}")
+        self.first_bad.note(record.position, error, self.place_of)
 
 
 async def produce_files(

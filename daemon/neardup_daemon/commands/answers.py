@@ -1,15 +1,15 @@
 """Print what commands find out: readable on a terminal, as a line of JSON otherwise."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import click
 import msgspec
 
-from neardup_daemon.terminal import printable_json
+from neardup_daemon.terminal import printable, printable_json
 
-__all__ = ["is_for_people", "print_answer"]
+__all__ = ["is_for_people", "print_answer", "print_dead_letters"]
 
 _T = TypeVar("_T")
 
@@ -31,3 +31,9 @@ def print_answer(answer: _T, readable: Callable[[_T], str], *, as_json: bool) ->
         click.echo(readable(answer))
     else:
         click.echo(printable_json(msgspec.json.encode(answer).decode()))
+
+
+def print_dead_letters(letters: Iterable[str]) -> None:
+    """Print what dead letters are about, above a line of progress, which click would bypass."""
+    for letter in letters:
+        sys.stderr.write(f"dead letter: {printable(letter)}\n")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 from msgspec.structs import replace
 
+from neardup_daemon.commands.answers import print_dead_letters
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import used_files, with_settings
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
@@ -165,7 +166,7 @@ def dedup(
             )
         except OutputRefusedError as error:
             _print_outcomes(tally, perf_counter() - start)
-            _print_dead_letters(error.first_dead_letters)
+            print_dead_letters(error.first_dead_letters)
             _print_missing_preset(tally, settings)
             raise
     _print_summary(tally, perf_counter() - start, end)
@@ -174,7 +175,7 @@ def dedup(
     if end.revisits is not None:
         known = tally.outcomes["superseded"] + (tally.outcomes["unchanged"] if files_run.is_kept else 0)
         _print_revisits(files_run.warc or "", end.revisits, known)
-    _print_dead_letters(end.first_dead_letters)
+    print_dead_letters(end.first_dead_letters)
     if end.damage is not None:
         raise end.damage
     _print_missing_preset(tally, settings)
@@ -214,11 +215,6 @@ def _print_outcomes(tally: Tally, seconds: float) -> None:
     records = tally.outcomes.total()
     found = f": {by_outcome(tally.outcomes.most_common(), tally.skipped)}" if records else ""
     click.echo(f"{counted(records, 'record')} in {seconds:.1f} s{found}", err=True)
-
-
-def _print_dead_letters(letters: Sequence[str]) -> None:
-    for letter in letters:
-        click.echo(f"dead letter: {printable(letter)}", err=True)
 
 
 def _print_missing_preset(tally: Tally, settings: Settings) -> None:

@@ -7,13 +7,13 @@ import click
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from neardup_daemon.commands.answers import print_dead_letters
 from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.prepared_tally import PreparedTally
 from neardup_daemon.preparing import build_preparation
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.streams.files.inputs import STDIN
@@ -72,8 +72,7 @@ def _print_batch(prepared: Prepared, tally: PreparedTally, source: FileSource) -
     sys.stdout.buffer.flush()
     decided = sum(arrival.is_decided for arrival in prepared.arrivals)
     outcomes = {"fingerprinted": decided, "undecided": len(prepared.arrivals) - decided}
-    for letter in tally.add(prepared, outcomes, source.place_of):
-        sys.stderr.write(f"dead letter: {printable(letter)}\n")  # above the progress, which click bypasses
+    print_dead_letters(tally.add(prepared, outcomes, source.place_of))
 
 
 def _line(arrival: Arrival) -> _Line:

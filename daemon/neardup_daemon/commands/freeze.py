@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast, get_args
 
 import click
 
+from neardup_daemon.commands.answers import print_dead_letters
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath, complete_list
 from neardup_daemon.commands.options import Number, WholeNumber, settings_files, with_settings, with_state
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
@@ -232,5 +233,4 @@ def _report(output: Path, frozen: "Frozen", seconds: float) -> None:
         f" {counted(filled.dead_letter_count, 'dead letter')}, {filled.skipped_count:,} skipped",
         err=True,
     )
-    for letter in filled.first_dead_letters:
-        click.echo(f"dead letter: {printable(letter)}", err=True)
+    print_dead_letters(filled.first_dead_letters)

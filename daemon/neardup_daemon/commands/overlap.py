@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from neardup_daemon.commands.answers import print_answer
+from neardup_daemon.commands.answers import print_answer, print_dead_letters
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import WholeNumber, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable
 
 __all__ = ["overlap"]
 
@@ -85,7 +84,7 @@ def overlap(
         tally = PreparedTally()
         async for answer in find_overlaps(request, settings, tally):
             if isinstance(answer, str):
-                click.echo(f"dead letter: {printable(answer)}", err=True)
+                print_dead_letters([answer])
             else:
                 overlap, text = answer
                 print_answer(overlap, partial(readable, text=text), as_json=as_json)

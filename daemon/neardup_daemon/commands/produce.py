@@ -68,5 +68,5 @@ def _report(produced: "Produced", topic: str) -> None:
     ):
         if counts:
             click.echo(f"{counted(counts.total(), what)}{where} left out: {by_reason(counts)}", err=True)
-    for bad in produced.first_bad:
+    for bad in produced.first_bad.lines:
         click.echo(f"bad page: {printable(bad)}", err=True)

@@ -2,7 +2,8 @@
 
 import os
 
-from neardup_daemon.files_run_notes import FIRST_DEAD_LETTERS, FilesRunNotes
+from neardup_daemon.files_run_notes import FilesRunNotes
+from neardup_daemon.first_dead_letters import FIRST_DEAD_LETTERS
 from neardup_daemon.loop_wiring import line_publication
 from neardup_daemon.reports.findings import PageRecords
 

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from neardup_daemon.producing import FIRST_BAD_PAGES, Limits, Produced, key_of, messages_of
+from neardup_daemon.first_dead_letters import FIRST_DEAD_LETTERS
+from neardup_daemon.producing import Limits, Produced, key_of, messages_of
 
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.message import Message, Partition, Position, Record, Skipped
@@ -35,7 +36,7 @@ def test_every_record_is_published_or_counted() -> None:
     assert [message.key for message in messages] == [b"a", b"u"]
     assert produced.bad == {"bad_encoding": 2}
     assert produced.skipped == {"warc_type": 2}
-    assert produced.first_bad == [f"record {offset}: {bad}" for offset in (2, 6)]
+    assert produced.first_bad.lines == [f"record {offset}: {bad}" for offset in (2, 6)]
 
 
 def test_an_outcome_is_that_of_records_and_not_of_the_source_that_names_them() -> None:
@@ -48,7 +49,7 @@ def test_only_the_first_bad_pages_are_shown() -> None:
 
     messages_of(records(*[BadPage("bad_url", "empty")] * 20), Limits(1000, 1000), produced)
 
-    assert (len(produced.first_bad), produced.bad["bad_url"]) == (FIRST_BAD_PAGES, 20)
+    assert (len(produced.first_bad.lines), produced.bad["bad_url"]) == (FIRST_DEAD_LETTERS, 20)
 
 
 @pytest.mark.parametrize(
