@@ -17,6 +17,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
 
@@ -145,33 +146,32 @@ def with_failpoints(name: Target, target: _T, points: Sequence[Failpoint]) -> _T
 def failing_stages(points: Sequence[Failpoint]) -> OnStage:
     """Return what is called before and after each stage."""
     armed = [point for point in points if point.target == "stage"]
-    if not armed:
-        return no_stage
-    turns: Counter[tuple[Moment, Stage]] = Counter()
-
-    def reach(moment: Moment, stage: Stage) -> None:
-        turns[moment, stage] += 1
-        for point in armed:
-            if (point.moment, point.method, point.turn) == (moment, stage, turns[moment, stage]):
-                os.kill(os.getpid(), point.signal)
-
-    return reach
+    return _Turns(armed).reach if armed else no_stage
 
 
 def failing_steps(points: Sequence[Failpoint]) -> OnStep:
     """Return what to call before each step in which an archive is written."""
     armed = [point for point in points if point.target == "archive"]
-    if not armed:
-        return no_step
-    turns: Counter[str] = Counter()
+    return partial(_Turns(armed).reach, "before") if armed else no_step
 
-    def reach(step: BuildStep) -> None:
-        turns[step] += 1
-        for point in armed:
-            if (point.method, point.turn) == (step, turns[step]):
+
+class _Turns:
+    """Counts how often each moment comes, and sends the process the signals of points.
+
+    Args:
+        points: of one target.
+    """
+
+    def __init__(self, points: Sequence[Failpoint]) -> None:
+        self._points = points
+        self._turns: Counter[tuple[Moment, str]] = Counter()
+
+    def reach(self, moment: Moment, method: str) -> None:
+        """Count a moment of a method, stage or step."""
+        self._turns[moment, method] += 1
+        for point in self._points:
+            if (point.moment, point.method, point.turn) == (moment, method, self._turns[moment, method]):
                 os.kill(os.getpid(), point.signal)
-
-    return reach
 
 
 class _Armed:
@@ -179,26 +179,18 @@ class _Armed:
 
     def __init__(self, target: object, points: Sequence[Failpoint]) -> None:
         self._target = target
-        self._points = points
-        self._turns = dict.fromkeys(((point.moment, point.method) for point in points), 0)
+        self._names = {point.method for point in points}
+        self._turns = _Turns(points)
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self._target, name)
-        if not any(point.method == name for point in self._points):
+        if name not in self._names:
             return member
 
         async def call(*arguments: object, **named: object) -> object:
-            self._reach("before", name)
+            self._turns.reach("before", name)
             result = await member(*arguments, **named)
-            self._reach("after", name)
+            self._turns.reach("after", name)
             return result
 
         return call
-
-    def _reach(self, moment: Moment, method: str) -> None:
-        if (moment, method) not in self._turns:
-            return
-        self._turns[moment, method] += 1
-        for point in self._points:
-            if (point.moment, point.method) == (moment, method) and point.turn == self._turns[moment, method]:
-                os.kill(os.getpid(), point.signal)
