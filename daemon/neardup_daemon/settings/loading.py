@@ -14,8 +14,14 @@ import msgspec
 
 from neardup_daemon.redaction import redact_setting
 from neardup_daemon.settings.environment import PREFIX, setting_variables
-from neardup_daemon.settings_file import line_numbers, line_of, read_settings_file
-from neardup_daemon.settings_names import HIDDEN, closest_name, closest_section, shown_name, shown_variable
+from neardup_daemon.settings.settings_file import line_numbers, line_of, read_settings_file
+from neardup_daemon.settings.settings_names import (
+    HIDDEN,
+    closest_name,
+    closest_section,
+    shown_name,
+    shown_variable,
+)
 from neardup_stream.errors import ConfigError
 
 __all__ = ["Given", "Known", "SourceKind", "known_settings", "read_settings"]

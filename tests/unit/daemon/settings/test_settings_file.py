@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.settings_file import MAX_FILE_BYTES, MAX_KEY_PARTS
+from neardup_daemon.settings.settings_file import MAX_FILE_BYTES, MAX_KEY_PARTS
 
 from tests.unit.daemon.settings.refusals import refusal
 
