@@ -2,9 +2,15 @@
 
 import re
 from collections.abc import Callable
+from typing import Final
 from urllib.parse import unquote
 
-__all__ = ["redact", "redact_setting"]
+__all__ = ["HIDDEN", "PRIVATE_NAMES", "redact", "redact_setting"]
+
+HIDDEN: Final = "***"
+
+PRIVATE_NAMES: Final = "pass|pwd|secret|token|auth|cred"
+"""A pattern of what stands, in whatever case, in names of settings and parameters that may be secret."""
 
 _WORDS = re.compile(r"\S+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -13,7 +19,7 @@ _ASSIGNED = re.compile(
     rf"""( (?:password|passwd|pwd|secret|token) (?: ["']?\s?=\s? | ["']\s?:\s? ) ) {_QUOTED}""",
     re.VERBOSE | re.IGNORECASE,
 )
-_SECRET_NAME = re.compile("pass|pwd|secret|token|auth|cred|user", re.IGNORECASE)
+_SECRET_NAME = re.compile(f"{PRIVATE_NAMES}|user", re.IGNORECASE)
 _HARMLESS_PARAMETERS = frozenset(
     (
         "db",
@@ -44,7 +50,7 @@ def redact(text: str) -> str:
     """
     if "://" in text:
         text = _WORDS.sub(lambda word: _redact_word(word[0]), text)
-    return _ASSIGNED.sub(r"\1***", text)
+    return _ASSIGNED.sub(rf"\1{HIDDEN}", text)
 
 
 def redact_setting(value: str) -> str:
@@ -59,10 +65,10 @@ def redact_setting(value: str) -> str:
     start = scheme.end() if scheme else 0
     userinfo, at, rest = value[start:].rpartition("@")
     rest, fragment, _ = rest.partition("#")
-    hidden = f"{fragment}***" if fragment else ""
+    hidden = f"{fragment}{HIDDEN}" if fragment else ""
+    shown = f"{HIDDEN}@" if at else userinfo
     return _ASSIGNED.sub(
-        r"\1***",
-        value[:start] + ("***@" if at else userinfo) + _redact_query(rest, _is_unknown_parameter) + hidden,
+        rf"\1{HIDDEN}", value[:start] + shown + _redact_query(rest, _is_unknown_parameter) + hidden
     )
 
 
@@ -71,7 +77,7 @@ def _redact_word(word: str) -> str:
     if not separator:
         return word
     userinfo, at, rest = rest.rpartition("@")
-    return head + separator + ("***@" if at else userinfo) + _redact_query(rest, _is_secret_parameter)
+    return head + separator + (f"{HIDDEN}@" if at else userinfo) + _redact_query(rest, _is_secret_parameter)
 
 
 def _redact_query(url: str, is_secret: Callable[[str], bool]) -> str:
@@ -83,7 +89,7 @@ def _redact_query(url: str, is_secret: Callable[[str], bool]) -> str:
         address
         + mark
         + "&".join(
-            f"{name}=***" if equals and is_secret(unquote(name)) else f"{name}{equals}{value}"
+            f"{name}={HIDDEN}" if equals and is_secret(unquote(name)) else f"{name}{equals}{value}"
             for name, equals, value in parts
         )
     )

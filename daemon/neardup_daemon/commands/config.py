@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from neardup_daemon.commands.options import flags_as_settings
-from neardup_daemon.redaction import redact_setting
+from neardup_daemon.redaction import HIDDEN, redact_setting
 from neardup_daemon.settings.environment import ignored_variables
 from neardup_daemon.settings.loading import Given, Known, SourceKind, known_settings, read_settings
 from neardup_daemon.settings.settings import Settings
@@ -59,7 +59,7 @@ def schema() -> None:
 def _shown(settings: Settings, name: str, known: Known) -> object:
     value: object = attrgetter(name)(settings)
     if known.is_secret and value:
-        return "***"
+        return HIDDEN
     return _redacted(value)
 
 

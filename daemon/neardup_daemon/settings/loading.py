@@ -12,11 +12,10 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_
 
 import msgspec
 
-from neardup_daemon.redaction import redact_setting
+from neardup_daemon.redaction import HIDDEN, redact_setting
 from neardup_daemon.settings.environment import PREFIX, setting_variables
 from neardup_daemon.settings.settings_file import line_numbers, line_of, read_settings_file
 from neardup_daemon.settings.settings_names import (
-    HIDDEN,
     closest_name,
     closest_section,
     shown_name,
@@ -205,12 +204,12 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
             f"use {given.name}_file or the environment variable {_variable(given.name)}"
         )
     if not given.name.endswith(_PATHS) and not _is_utf8(given.value):
-        got = "***" if setting.is_secret else _shown(given)
+        got = HIDDEN if setting.is_secret else _shown(given)
         raise ConfigError(f"{_named(given, known)[1]}: expected UTF-8, got {got}")
     try:
         return _without_line_end(_convert(given, setting), setting)
     except msgspec.ValidationError as error:
-        got = "***" if setting.is_secret else _shown(given)
+        got = HIDDEN if setting.is_secret else _shown(given)
         raise ConfigError(
             f"{_named(given, known)[1]}: {_wanted(error, setting)}, got {got}{_in_digits(given, setting)}"
         ) from error
@@ -267,7 +266,7 @@ def _shown(given: Given) -> str:
     if not isinstance(value, str):
         return redact_setting(repr(value))
     if given.name.endswith(".url") and "@" not in value and not _ADDRESS.fullmatch(value):
-        return "***"
+        return HIDDEN
     return repr(redact_setting(value))
 
 

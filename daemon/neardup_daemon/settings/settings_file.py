@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from neardup_daemon.redaction import HIDDEN
 from neardup_stream.errors import ConfigError
 
 __all__ = ["MAX_FILE_BYTES", "MAX_KEY_PARTS", "line_numbers", "line_of", "read_settings_file"]
@@ -83,7 +84,7 @@ def _without_keys(message: str) -> str:
         return message
     place = _PLACE.search(message)
     end = place.start() if place else len(message)
-    return _QUOTED_KEYS.sub("***", message[:end]) + message[end:]
+    return _QUOTED_KEYS.sub(HIDDEN, message[:end]) + message[end:]
 
 
 def line_numbers(text: str) -> dict[str, int]:

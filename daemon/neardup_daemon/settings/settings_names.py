@@ -5,16 +5,16 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["HIDDEN", "closest_name", "closest_section", "shown_name", "shown_variable"]
+from neardup_daemon.redaction import HIDDEN, PRIVATE_NAMES
 
-HIDDEN: Final = "***"
+__all__ = ["closest_name", "closest_section", "shown_name", "shown_variable"]
 
 _MAX_SHOWN_CHARACTERS: Final = 100
 _DOTTED = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _VARIABLE = re.compile(r"[A-Z0-9_]+")
 _START = re.compile(r"[A-Za-z0-9_.]+")
 _PLAIN_WORDS = re.compile(r"[a-z]{1,20}(_[a-z]{1,20}){0,5}")
-_SECRET = re.compile("pass|pwd|secret|token|auth|cred|redis.url", re.IGNORECASE)
+_SECRET = re.compile(rf"{PRIVATE_NAMES}|redis\.url", re.IGNORECASE)
 _MIN_LIKENESS: Final = 0.75
 _MAX_LONGER: Final = 3
 
