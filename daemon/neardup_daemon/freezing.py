@@ -69,7 +69,7 @@ class FreezeRun(NamedTuple):
         replaces: whether a file of that name may be replaced.
         parts: of the archive, of PARTS.
         common_pages: hashes of passages on more pages are set apart.
-        worker_count: processes that decode, extract and fingerprint; the archive is the same for any number.
+        workers: processes that decode, extract and fingerprint; the archive is the same for any number.
         key_kinds: by which pages are found, where `archive` is among the parts.
     """
 
@@ -82,7 +82,7 @@ class FreezeRun(NamedTuple):
     replaces: bool
     parts: frozenset[str] = frozenset({KEYS})
     common_pages: int = COMMON_PAGES
-    worker_count: int = 1
+    workers: int = 1
     key_kinds: frozenset[KeyKind] = BANDS_ONLY
 
     @property
@@ -107,7 +107,7 @@ def forked_workers(run: FreezeRun, settings: Settings) -> AbstractContextManager
     """Fork the workers that `write_archive` needs, while there is no other thread."""
     if run.origin == "index":
         return nullcontext(())
-    return forked_parents(settings, run.worker_count, run.text_parts, in_columns=False)
+    return forked_parents(settings, run.workers, run.text_parts, in_columns=False)
 
 
 async def write_archive(
@@ -209,7 +209,7 @@ async def _fill_from_records(
     """Freeze pages as they come, the next ones prepared meanwhile."""
     async with (
         AsyncExitStack() as stack,
-        open_parallel_preparation(settings, run.text_parts, run.worker_count, forked) as preparation,
+        open_parallel_preparation(settings, run.text_parts, run.workers, forked) as preparation,
         aclosing(preparation.prepared(given.records)) as batches,
     ):
         stack.enter_context(digests)

@@ -1,15 +1,12 @@
 """Connect to every server, and report faults with their remedies."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from neardup_daemon.commands.options import WholeNumber, with_settings
-from neardup_daemon.settings.environment import ignored_variables
-from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.commands.options import WholeNumber, report_ignored_variables, with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
 
@@ -40,8 +37,7 @@ def check(settings: Settings, partitions: int, *, create_topics: bool) -> int:
     """
     from neardup_daemon.inspect.checks import run_checks  # noqa: PLC0415 - Kafka and Redis are not for --help
 
-    for variable in ignored_variables(os.environ, known_settings(Settings)):
-        click.echo(f"ignored: environment variable {printable(variable)} names no setting", err=True)
+    report_ignored_variables()
     is_sound = asyncio.run(_print(run_checks(settings, partitions if create_topics else None)))
     return 0 if is_sound else 2
 

@@ -9,12 +9,10 @@ from pathlib import Path
 import click
 import msgspec
 
-from neardup_daemon.commands.options import flags_as_settings
+from neardup_daemon.commands.options import flags_as_settings, report_ignored_variables
 from neardup_daemon.redaction import HIDDEN, redact_setting
-from neardup_daemon.settings.environment import ignored_variables
 from neardup_daemon.settings.loading import Given, Known, SourceKind, known_settings, read_settings
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
 
 __all__ = ["config"]
@@ -36,8 +34,7 @@ def show(config: Path | None, overrides: Sequence[str | Given], *, as_json: bool
         neardup-stream config show --config crawl.toml --set index.blocks=5
     """
     known = known_settings(Settings)
-    for variable in ignored_variables(os.environ, known):
-        click.echo(f"ignored: environment variable {printable(variable)} names no setting", err=True)
+    report_ignored_variables()
     check_outputs([str(config)] if config else [], (STANDARD_OUTPUT,))
     settings, kinds = read_settings(Settings, config, overrides, os.environ)
     values = {name: _shown(settings, name, setting) for name, setting in known.items()}

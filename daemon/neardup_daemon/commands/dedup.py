@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from neardup_daemon.commands.answers import print_dead_letters
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath
-from neardup_daemon.commands.options import used_files, with_settings
-from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
+from neardup_daemon.commands.options import used_files, with_settings, with_workers
+from neardup_daemon.cores import check_workers
 from neardup_daemon.files_run_options import FilesRun
 from neardup_daemon.preparing import forked_parents
 from neardup_daemon.progress import count_progress
@@ -112,18 +112,12 @@ class _Options(TypedDict):
     help="Report pages that are like pages of this archive too; may be repeated. Overrides archive.files.",
 )
 @click.option("--redis", "uses_redis", is_flag=True, help="Keep the index in the Redis that redis.url names.")
-@click.option(
-    "--workers",
-    type=int,
-    metavar="N",
-    help=f"Processes that read and fingerprint pages, at most {WORKER_LIMIT}."
-    f"  [default: one for each core, at most {MOST_WORKERS}]",
-)
+@with_workers
 def dedup(
     settings: Settings,
     files: tuple[str, ...],
     archives: tuple[str, ...],
-    workers: int | None,
+    workers: int,
     **options: Unpack[_Options],
 ) -> int:
     """Find the near-duplicates in files of pages.
@@ -139,9 +133,7 @@ def dedup(
         neardup-stream dedup crawl.warc.gz --write-warc deduplicated.warc.gz > duplicates.jsonl
         neardup-stream dedup crawl.jsonl --events duplicates.jsonl --report report.html
     """  # noqa: D301 - the backspace makes click keep the line breaks below
-    files_run = FilesRun(
-        files=files, workers=default_workers() if workers is None else check_workers(workers), **options
-    )
+    files_run = FilesRun(files=files, workers=check_workers(workers), **options)
     if archives:
         settings = replace(settings, archive=replace(settings.archive, files=archives))
     _check(files_run, settings)

@@ -10,8 +10,15 @@ import click
 
 from neardup_daemon.commands.answers import print_dead_letters
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath, complete_list
-from neardup_daemon.commands.options import Number, WholeNumber, settings_files, with_settings, with_state
-from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
+from neardup_daemon.commands.options import (
+    Number,
+    WholeNumber,
+    settings_files,
+    with_settings,
+    with_state,
+    with_workers,
+)
+from neardup_daemon.cores import check_workers
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stopped
@@ -33,7 +40,7 @@ class _Options(TypedDict):
 
     output: Path
     common_pages: int
-    worker_count: int
+    workers: int
     state_dir: Path | None
     unseen_days: float
     replaces: bool
@@ -113,15 +120,7 @@ def _all_key_kinds() -> Sequence[str]:
     metavar="MIB",
     help="Memory to take, in MiB; what needs more is sorted on the disk beside the archive.",
 )
-@click.option(
-    "--workers",
-    "worker_count",
-    type=int,
-    default=default_workers,
-    metavar="N",
-    help=f"Processes that read and fingerprint pages, some 150 MB each, at most {WORKER_LIMIT}."
-    f"  [default: as many as cores, at most {MOST_WORKERS}]",
-)
+@with_workers
 def freeze(
     settings: Settings,
     files: tuple[str, ...],
@@ -155,7 +154,7 @@ def freeze(
     check_inputs(files)  # before kernels are compiled
     from neardup_daemon.freezing import FreezeRun, forked_workers, write_archive  # noqa: PLC0415 - Redis is not for --help
 
-    check_workers(options["worker_count"])
+    check_workers(options["workers"])
     check_outputs(settings_files(settings), [str(options["output"])])
     if options["state_dir"] is not None:
         check_outside(options["state_dir"], [str(options["output"])])

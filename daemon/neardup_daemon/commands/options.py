@@ -11,9 +11,12 @@ from typing import Any, Final
 import click
 
 from neardup_daemon.commands.completion import NamedPath, complete_settings, complete_words
+from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, default_workers
 from neardup_daemon.logs import configure_command_logs
-from neardup_daemon.settings.loading import Given, known_settings
+from neardup_daemon.settings.environment import ignored_variables
+from neardup_daemon.settings.loading import FACTORS, Given, known_settings
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
 
 __all__ = [
@@ -21,11 +24,13 @@ __all__ = [
     "Number",
     "WholeNumber",
     "flags_as_settings",
+    "report_ignored_variables",
     "settings_files",
     "used_files",
     "with_json",
     "with_settings",
     "with_state",
+    "with_workers",
 ]
 
 Command = Callable[..., Any]
@@ -38,12 +43,11 @@ class Count(click.ParamType[int]):
     """A whole number, also as 500k, 20M or 1.5G."""
 
     name = "number"
-    _FACTORS: Final = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number."""
         text = str(value).replace("_", "").replace(",", "").lower()
-        factor = self._FACTORS.get(text[-1:], 1)
+        factor = FACTORS.get(text[-1:], 1)
         try:
             number = float(text[:-1] if factor > 1 else text) * factor if text.isascii() else 0.0
         except ValueError:
@@ -135,12 +139,26 @@ def settings_files(settings: Settings) -> list[str]:
     return [str(path) for path in (config, *named) if path]
 
 
+def report_ignored_variables() -> None:
+    """Print which environment variables begin as settings do and are none."""
+    for variable in ignored_variables(os.environ, _KNOWN):
+        click.echo(f"ignored: environment variable {printable(variable)} names no setting", err=True)
+
+
 with_state: Final = click.option(
     "--state",
     "state_dir",
     type=NamedPath(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
     help="Use the index that 'dedup --state DIR' keeps, not the one in the Redis of redis.url.",
+)
+with_workers: Final = click.option(
+    "--workers",
+    type=int,
+    default=default_workers,
+    metavar="N",
+    help=f"Processes that read and fingerprint pages, some 150 MB each, at most {WORKER_LIMIT}."
+    f"  [default: one for each core, at most {MOST_WORKERS}]",
 )
 with_json: Final = click.option("--json", "as_json", is_flag=True, help="One line of JSON on a terminal too.")
 

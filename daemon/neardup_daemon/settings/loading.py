@@ -8,7 +8,8 @@ by itself, so that an error names the source and the whole dotted name.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -35,7 +36,8 @@ _ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5}
 _PATHS = ("_file", ".files")
 """The ends of names of settings that are paths, which need not be UTF-8."""
 _ABBREVIATED = re.compile(r"([0-9][0-9_,]{0,15}(?:\.[0-9]{1,9})?)([kKmMgGbB])")
-_FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
+FACTORS: Final = MappingProxyType({"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9})
+"""What a letter behind a number stands for: thousands, millions, and billions in two spellings."""
 
 
 class Given(NamedTuple):
@@ -256,7 +258,7 @@ def _in_digits(given: Given, setting: Known) -> str:
     found = _ABBREVIATED.fullmatch(given.value) if isinstance(given.value, str) else None
     if found is None or type(setting.default) is not int:
         return ""
-    number = round(float(found[1].replace("_", "").replace(",", "")) * _FACTORS[found[2].lower()])
+    number = round(float(found[1].replace("_", "").replace(",", "")) * FACTORS[found[2].lower()])
     return f": write {number:_}" if given.kind == "file" else f": write {number}"
 
 

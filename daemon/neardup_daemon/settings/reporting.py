@@ -1,9 +1,10 @@
 """Define the settings of what the daemon reports, and where: HTTP, metrics, traces, logs."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
+from neardup_daemon.logs import LogFormat, LogLevel
 from neardup_daemon.settings.section import Section
 
 __all__ = ["Http", "Log", "MetricSeries", "Tracing"]
@@ -58,10 +59,8 @@ class Tracing(Section, frozen=True):
 class Log(Section, frozen=True):
     """What is said on standard error."""
 
-    level: Annotated[
-        Literal["debug", "info", "warning", "error"], Meta(description="The least important lines to write.")
-    ] = "info"
+    level: Annotated[LogLevel, Meta(description="The least important lines to write.")] = "info"
     format: Annotated[
-        Literal["json", "text"],
+        LogFormat,
         Meta(description="One JSON object a line for collectors, or text for people."),
     ] = "json"
