@@ -29,6 +29,7 @@ from neardup_stream.pipeline.preparation import Prepares, ReadsLandmarks
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.streams.files.inputs import STDIN
 from neardup_stream.wire.pages import forget_ids
 
 __all__ = [
@@ -44,8 +45,6 @@ __all__ = [
     "read_given",
     "reporting_no_file",
 ]
-
-STDIN = "-"
 
 _FILE_BEGINNINGS = ("./", "../", "/", "~")
 _FILE_ENDINGS = (".gz", ".htm", ".html", ".json", ".jsonl", ".parquet", ".txt", ".warc", ".wet", ".zst")

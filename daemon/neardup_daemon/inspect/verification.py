@@ -131,6 +131,5 @@ def _state(finding: InvariantFinding) -> str:
     if finding.state == "held":
         return click.style("held", fg="green")
     if finding.state == "violated":
-        count = len(finding.violations)
-        return click.style(f"{count:,} violation{'s' * (count > 1)}", fg="red", bold=True)
+        return click.style(counted(len(finding.violations), "violation"), fg="red", bold=True)
     return click.style(f"not judged: {finding.reason}", fg="yellow")

@@ -4,6 +4,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 from http import HTTPStatus
+from struct import Struct
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
@@ -24,7 +25,8 @@ from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["ClusterId", "ClusterParams", "ClusterReading", "ReadCluster", "cluster_member", "read_cluster"]
 
-_MEMBER_BYTES: Final = 12 + 6 + 8 + 4
+_MEMBER: Final = Struct(">12s6sQI")
+"""Cluster, rank, handle and founding version of a member in a cursor."""
 _MEMBERS_LIMIT: Final = 1000
 
 ClusterId = Annotated[
@@ -150,10 +152,7 @@ async def _lone(stores: Stores, key: ClusterKey) -> ReadCluster:
 
 def _pack_path(path: Sequence[Member]) -> str:
     packed = b"".join(
-        member.cluster
-        + member.rank.to_bytes(6, "big")
-        + member.handle.to_bytes(8, "big")
-        + member.founded.to_bytes(4, "big")
+        _MEMBER.pack(member.cluster, member.rank.to_bytes(6, "big"), member.handle, member.founded)
         for member in path
     )
     return base64.urlsafe_b64encode(packed).decode()
@@ -169,15 +168,9 @@ def _unpack_path(text: str) -> list[Member]:
         packed = base64.b64decode(text, altchars=b"-_", validate=True)
     except binascii.Error as error:
         raise ValueError("no base64") from error
-    if len(packed) % _MEMBER_BYTES or len(packed) > MOST_LEVELS * _MEMBER_BYTES:
+    if len(packed) % _MEMBER.size or len(packed) > MOST_LEVELS * _MEMBER.size:
         raise ValueError("no path")
-    parts = [packed[at : at + _MEMBER_BYTES] for at in range(0, len(packed), _MEMBER_BYTES)]
     return [
-        Member(
-            part[:12],
-            int.from_bytes(part[12:18], "big"),
-            Handle(int.from_bytes(part[18:26], "big")),
-            int.from_bytes(part[26:], "big"),
-        )
-        for part in parts
+        Member(cluster, int.from_bytes(rank, "big"), Handle(handle), founded)
+        for cluster, rank, handle, founded in _MEMBER.iter_unpack(packed)
     ]
