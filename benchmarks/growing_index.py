@@ -117,7 +117,7 @@ class GrowingIndex:
 async def open_growing_index(settings: Settings) -> AsyncIterator[GrowingIndex]:
     """Open the stores and the worker process, all kernels loaded."""
     tally = Tally()
-    retries = build_retries(settings, tally, lambda _error: None)
+    retries = build_retries(settings, tally)
     runtime = Runtime(loop_config(settings), retries, tally)
     async with (
         open_stores(settings, settings.redis.url, retries) as stores,

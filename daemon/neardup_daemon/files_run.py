@@ -164,7 +164,7 @@ async def run_over_files(
         run.files, settings.limits.max_page_bytes, uuid4().hex if run.is_kept else "", identify
     )
     notes = FilesRunNotes(source.place_of, for_report=bool(run.report), for_warc=bool(run.warc))
-    retries = build_retries(settings, meters, lambda _error: None)
+    retries = build_retries(settings, meters)
     runtime = Runtime(files_loop_config(settings, is_kept=run.is_kept), retries, meters)
     stop, has_read_all, revisits = Stop(), False, None
     unwritten = _gathered_outputs(run)

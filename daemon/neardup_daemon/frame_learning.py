@@ -75,7 +75,7 @@ async def learn_frames(
     """
     require_site_of(settings)
     meters = _Meters()
-    retries = build_retries(settings, meters, lambda _error: None)
+    retries = build_retries(settings, meters)
     stop = Stop()
     lesson, frame_line_count, has_read_all = _Lesson(), 0, False
     with stop.on_signals():

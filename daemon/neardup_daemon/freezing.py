@@ -266,7 +266,7 @@ async def _fill_from_index(
 
     filled = Filled()
     seen_before = time() - run.unseen_days * _DAY_SECONDS
-    retries = build_retries(settings, NoMeters(), lambda _error: None)
+    retries = build_retries(settings, NoMeters())
     async with open_stored_index(settings, run.state_dir, is_walked=True) as stores:
         slot, kept = 0, stores.judged.records
         while slot < kept.slot_count:

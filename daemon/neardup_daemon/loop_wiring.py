@@ -95,9 +95,17 @@ def build_clusters(settings: Settings, store: ClusterStore, descriptions: Descri
 
 
 def build_retries(
-    settings: Settings, meters: PipelineMeters, on_unavailable: Callable[[Unavailable | None], None]
+    settings: Settings,
+    meters: PipelineMeters,
+    on_unavailable: Callable[[Unavailable | None], None] = lambda _error: None,
 ) -> Retries:
-    """Return what retries steps while a dependency is unavailable, by the settings."""
+    """Return what retries steps while a dependency is unavailable, by the settings.
+
+    Args:
+        settings: say how long.
+        meters: counts repeats.
+        on_unavailable: see `Retries`.
+    """
     return Retries(RetryPolicy(settings.pipeline.retry_deadline_seconds), meters, on_unavailable)
 
 

@@ -129,7 +129,7 @@ class PageFreezer:
 
 def _memory_frames(settings: Settings, preparation: ReadsLandmarks) -> Frames | None:
     """Learn from the first pages of a site that are no copies; there is no index to detect copies with."""
-    retries = build_retries(settings, NoMeters(), lambda _error: None)
+    retries = build_retries(settings, NoMeters())
     return build_frames(
         settings, MemoryFrames(), _FRAMES_KEY, retries, NoMeters(), preparation, most_lessons=_MOST_LESSONS
     )

@@ -62,7 +62,7 @@ async def open_stored_index(
             await stores.require_index()
         yield stores
         if is_watched:  # what an emptied index holds no more was read as if it had never been
-            await build_retries(settings, NoMeters(), lambda _error: None).retry(stores.require_index)
+            await build_retries(settings, NoMeters()).retry(stores.require_index)
 
 
 async def described_index(client: RedisClient, settings: Settings) -> tuple[StoredLayouts, Namespace | None]:

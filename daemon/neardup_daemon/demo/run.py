@@ -33,7 +33,7 @@ async def run_demo(crawl: SampleCrawl, settings: Settings) -> DemoRun:
     replace = msgspec.structs.replace
     settings = replace(settings, events=replace(settings.events, contained=True))
     tally, events = Tally(), MemorySink()
-    retries = build_retries(settings, tally, lambda _error: None)
+    retries = build_retries(settings, tally)
     async with (
         EmbeddedServer() as server,
         open_stores(settings, server.url, retries) as stores,

@@ -49,7 +49,7 @@ async def expire_now(
         DependencyLost: it stayed unavailable for longer than `pipeline.retry_deadline_seconds`.
         CorruptData: what is stored is not ours.
     """
-    retries = build_retries(settings, NoMeters(), lambda _error: None)
+    retries = build_retries(settings, NoMeters())
     counts: Counter[Sweep] = Counter()
     async with open_stored_index(settings, state_dir, is_walked=True) as stores:
         slot_count = stores.judged.records.slot_count

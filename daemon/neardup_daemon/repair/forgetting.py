@@ -61,7 +61,7 @@ async def forget_in_state(
             refused = await stack.enter_async_context(JsonLinesSink(os.devnull))
             stores = await stack.enter_async_context(open_stored_index(settings, state_dir))
             source = await stack.enter_async_context(_forgets(page_ids))
-            retries = build_retries(settings, meters, lambda _error: None)
+            retries = build_retries(settings, meters)
             stop.is_watched = True
             publication = line_publication(events_sink, refused)
             preparation = build_preparation(settings, meters)

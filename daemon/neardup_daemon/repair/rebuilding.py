@@ -53,7 +53,7 @@ async def rebuild_index(
         CorruptData: what is stored is not ours.
     Cost: a round trip for a thousand records, or hashes without any, and one for 64 pages to insert.
     """
-    retries = build_retries(settings, NoMeters(), lambda _error: None)
+    retries = build_retries(settings, NoMeters())
     async with open_stored_index(settings, state_dir, is_walked=True) as stores:
         if stores.tables.state.found.filling is not None:
             raise ConfigError(

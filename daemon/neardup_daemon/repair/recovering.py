@@ -222,7 +222,7 @@ async def _judge_again(
 ) -> int:
     """Take the committed records through the pipeline; how many there were."""
     meters = NoMeters()
-    retries = build_retries(settings, meters, lambda _error: None)
+    retries = build_retries(settings, meters)
     source = SnapshotSource(pages, committed, on_records)
     silent = _NoSink()
     # Events are not published here, so archives count only where they decide.

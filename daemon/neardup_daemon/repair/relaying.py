@@ -80,7 +80,7 @@ async def lay_out(
     layout = layout_for(expected_pages, settings)
     permuted = layout.config.permuted
     wanted = TableSettings(expected_pages, permuted.blocks, permuted.substrings)
-    retries = build_retries(settings, NoMeters(), lambda _error: None)
+    retries = build_retries(settings, NoMeters())
     async with open_stored_index(settings, state_dir, is_walked=True) as stores:
         if not stores.namespace.is_created:
             raise ConfigError("a former release made this index: start a daemon of this release first")
