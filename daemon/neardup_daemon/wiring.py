@@ -51,7 +51,6 @@ from neardup_stream.stores.table_layouts import LayoutState, TableLayouts
 
 __all__ = [
     "Stores",
-    "build_stores",
     "create_stores",
     "open_stores",
     "open_tables",

@@ -44,7 +44,7 @@ class Admission:
     """
 
     def __init__(self, max_concurrent: int, max_queued: int, meters: AdmissionMeters) -> None:
-        self._max_concurrent, self._max_queued = max_concurrent, max_queued
+        self._max_queued = max_queued
         self._meters = meters
         self._turns = asyncio.Semaphore(max_concurrent)
         self._running = 0

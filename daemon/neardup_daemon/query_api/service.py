@@ -42,7 +42,8 @@ async def run_query_service(
         settings: of the index.
         state_dir: what `dedup --state` keeps; None for the Redis in the settings.
         forked: see `serving_queries`.
-        waits_for_index: whether to wait, live but not ready, while Redis is unavailable or nothing is stored.
+        waits_for_index: whether to wait, live but not ready, while Redis is unavailable or nothing is stored;
+            without `state_dir` only.
 
     Returns:
         The exit code of a stop: 0, or 128 + signal after a second signal.
@@ -63,7 +64,7 @@ async def run_query_service(
         async with AsyncExitStack() as stack:
             if waits_for_index:
                 await stack.enter_async_context(server.serving(None))
-                stores = await _await_index(settings, state_dir, stack)
+                stores = await _await_index(settings, stack)
             else:
                 stores = await stack.enter_async_context(open_stored_index(settings, state_dir))
             await stack.enter_async_context(
@@ -80,12 +81,12 @@ async def run_query_service(
     return stop.exit_code
 
 
-async def _await_index(settings: Settings, state_dir: Path | None, stack: AsyncExitStack) -> Stores:
-    """Return the index once something is stored under the namespace; the stack closes it."""
+async def _await_index(settings: Settings, stack: AsyncExitStack) -> Stores:
+    """Return the index in the Redis of the settings once there is one; the stack closes it."""
     said = ""
     while True:
         try:
-            return await stack.enter_async_context(open_stored_index(settings, state_dir))
+            return await stack.enter_async_context(open_stored_index(settings, None))
         except (NoIndex, StoreUnavailable) as error:
             if str(error) != said:
                 said = str(error)

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from neardup_daemon.failpoints import Failpoint, parse_failpoints
 from neardup_daemon.settings.loading import Given, read_settings
-from neardup_daemon.settings.pages import Limits, Page, PageFields, Pages
+from neardup_daemon.settings.pages import Limits, Page, Pages
 from neardup_daemon.settings.query_api import Api
 from neardup_daemon.settings.reporting import Http, Log, MetricSeries, Tracing
 from neardup_daemon.settings.retention import Retention
@@ -22,23 +22,7 @@ from neardup_daemon.settings.servers import Kafka, Redis
 from neardup_daemon.settings.verdicts import Clusters, Frames, Index, Sketch, Text, Verdict
 from neardup_stream.pipeline.in_flight import InFlightLimits
 
-__all__ = [
-    "Api",
-    "Archive",
-    "Events",
-    "Failpoints",
-    "Http",
-    "Limits",
-    "Log",
-    "MetricSeries",
-    "Page",
-    "PageFields",
-    "Pages",
-    "Pipeline",
-    "Retention",
-    "Settings",
-    "Tracing",
-]
+__all__ = ["Settings"]
 
 
 _MIB = 1 << 20
