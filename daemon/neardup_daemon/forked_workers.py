@@ -4,7 +4,7 @@ That is before it starts a thread. Workers that are programs of their own would 
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, NamedTuple
 
 from neardup_daemon.preparing import forked_parent
@@ -41,8 +41,6 @@ def forked_workers(settings: Settings) -> Iterator[ForkedWorkers]:
         yield ForkedWorkers(pages, queries)
 
 
-@contextmanager
-def forked_query_worker(settings: Settings) -> Iterator[ForkedParent | None]:
+def forked_query_worker(settings: Settings) -> AbstractContextManager[ForkedParent | None]:
     """Fork the worker of the query API."""
-    with forked_parent(settings, QUERIED_PARTS) as queries:
-        yield queries
+    return forked_parent(settings, QUERIED_PARTS)

@@ -1,7 +1,7 @@
 """Freezes the pages of files, of the pages topic or of an index into an archive: for `freeze`."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,7 @@ from neardup_stream.streams.files.digests import LateDigests
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource, PlaceOf
 
-__all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "forked_workers", "write_archive"]
+__all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "forked_for_freezing", "write_archive"]
 
 PARTS: Final = (KEYS, PASSAGES, SEARCH, TEXTS)
 """What an archive may hold beside the log; all but the first are made of texts."""
@@ -103,7 +103,7 @@ class _StopRequested(Exception):  # noqa: N818 - no error
     """Ends the thread that builds, before its next step."""
 
 
-def forked_workers(run: FreezeRun, settings: Settings) -> AbstractContextManager[Sequence[ForkedParent]]:
+def forked_for_freezing(run: FreezeRun, settings: Settings) -> AbstractContextManager[Sequence[ForkedParent]]:
     """Fork the workers that `write_archive` needs, while there is no other thread."""
     if run.origin == "index":
         return nullcontext(())
@@ -119,7 +119,7 @@ async def write_archive(
         run: what to do.
         settings: how pages are read, fingerprinted and compared.
         on_pages: called with the number of pages read so far.
-        forked: see `forked_workers`.
+        forked: see `forked_for_freezing`.
 
     Returns:
         What came of it; where a signal ended it, there is no archive.
@@ -142,7 +142,7 @@ async def write_archive(
         parts = _part_writers(run, settings, directory)
         builder = stack.enter_context(ArchiveBuilder(writer, directory, run.memory_bytes, parts))
         keep_what_is_loaded()
-        filled = await _fills(run, settings, stop, on_pages, forked)(builder)
+        filled = await _fill(builder, run, settings, stop, on_pages, forked)
         if not stop.requested.is_set():
             facts: dict[str, Any] = {"schema": schema, "inputs": dict(filled.inputs)}
             with suppress(_StopRequested):
@@ -174,19 +174,24 @@ def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[P
     return [make() for name, make in makers.items() if name in run.parts]
 
 
-def _fills(
-    run: FreezeRun, settings: Settings, stop: Stop, on_pages: _OnPages, forked: Sequence[ForkedParent]
-) -> Callable[[ArchiveBuilder], Awaitable[Filled]]:
-    """Return what adds the pages to the archive."""
+async def _fill(
+    builder: ArchiveBuilder,
+    run: FreezeRun,
+    settings: Settings,
+    stop: Stop,
+    on_pages: _OnPages,
+    forked: Sequence[ForkedParent],
+) -> Filled:
+    """Add the pages to the archive."""
     if run.origin == "index":
-        return partial(_fill_from_index, run, settings, stop, on_pages)
+        return await _fill_from_index(builder, run, settings, stop, on_pages)
     digests = LateDigests()
     if run.origin == "kafka":
         given = _Input(_topic_records(settings), _topic_place)
     else:
         source = FileSource(run.files, settings.limits.max_page_bytes, identify=digests.identify)
         given = _Input(_file_records(source, settings), source.place_of)
-    return partial(_fill_from_records, given, digests, run, settings, stop, on_pages, forked)
+    return await _fill_from_records(builder, given, digests, run, settings, stop, on_pages, forked)
 
 
 class _Input(NamedTuple):
@@ -197,6 +202,7 @@ class _Input(NamedTuple):
 
 
 async def _fill_from_records(
+    builder: ArchiveBuilder,
     given: _Input,
     digests: LateDigests,
     run: FreezeRun,
@@ -204,7 +210,6 @@ async def _fill_from_records(
     stop: Stop,
     on_pages: _OnPages,
     forked: Sequence[ForkedParent],
-    builder: ArchiveBuilder,
 ) -> Filled:
     """Freeze pages as they come, the next ones prepared meanwhile."""
     async with (
@@ -259,7 +264,7 @@ def _topic_place(position: Position) -> str:
 
 
 async def _fill_from_index(
-    run: FreezeRun, settings: Settings, stop: Stop, on_pages: _OnPages, builder: ArchiveBuilder
+    builder: ArchiveBuilder, run: FreezeRun, settings: Settings, stop: Stop, on_pages: _OnPages
 ) -> Filled:
     """Freeze what the page records of an index say; their views and sketches are taken as they are."""
     from neardup_daemon.stored_index import open_stored_index  # noqa: PLC0415 - files need no Redis

@@ -140,7 +140,7 @@ def dedup(
     start = perf_counter()
     with (
         EarlyDigests(path for path in files if not is_pipe(path)) as digests,
-        _forked_workers(settings, files_run.workers, digests) as forked,
+        _forked_for_dedup(settings, files_run.workers, digests) as forked,
         count_progress("records", files_run.events) as on_records,
     ):
         from neardup_daemon.files_run import OutputRefusedError, run_over_files  # noqa: PLC0415 - the first worker loads meanwhile
@@ -175,7 +175,7 @@ def dedup(
 
 
 @contextmanager
-def _forked_workers(
+def _forked_for_dedup(
     settings: Settings, count: int, digests: EarlyDigests
 ) -> Iterator[Sequence[ForkedParent]]:
     """Fork the workers while there is no other thread; not where archives, opened later, say what they do."""

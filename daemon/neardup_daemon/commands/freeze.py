@@ -152,7 +152,7 @@ def freeze(
     has_index = is_index or options["state_dir"] is not None
     origin = _origin(is_index=has_index, is_kafka=is_kafka, has_files=bool(files))
     check_inputs(files)  # before kernels are compiled
-    from neardup_daemon.freezing import FreezeRun, forked_workers, write_archive  # noqa: PLC0415 - Redis is not for --help
+    from neardup_daemon.freezing import FreezeRun, forked_for_freezing, write_archive  # noqa: PLC0415 - Redis is not for --help
 
     check_workers(options["workers"])
     check_outputs(settings_files(settings), [str(options["output"])])
@@ -171,7 +171,7 @@ def freeze(
         **options,
     )
     start = perf_counter()
-    with forked_workers(run, settings) as forked, count_progress("pages") as on_pages:
+    with forked_for_freezing(run, settings) as forked, count_progress("pages") as on_pages:
         frozen = asyncio.run(write_archive(run, settings, on_pages or (lambda _count: None), forked))
     if isinstance(frozen, Stopped):
         click.echo("stopped: no archive was written", err=True)
