@@ -19,10 +19,10 @@ from neardup_daemon.stopping import Stop, Stopped
 from neardup_daemon.tally import dead_letter_complaint
 from neardup_stream.archive.building import ArchiveBuilder, Built, sorting_bytes
 from neardup_stream.archive.frozen import KEYS
-from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
+from neardup_stream.archive.keys import KeyKind
 from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.parts import PartWriter
-from neardup_stream.archive.passage_lists import COMMON_PAGES, PASSAGES, PassagesWriter
+from neardup_stream.archive.passage_lists import PASSAGES, PassagesWriter
 from neardup_stream.archive.search_tiles import SEARCH
 from neardup_stream.archive.steps import BuildStep, OnStep
 from neardup_stream.archive.texts import TEXTS, TextsWriter
@@ -80,10 +80,10 @@ class FreezeRun(NamedTuple):
     output: Path
     memory_bytes: int
     replaces: bool
-    parts: frozenset[str] = frozenset({KEYS})
-    common_pages: int = COMMON_PAGES
-    workers: int = 1
-    key_kinds: frozenset[KeyKind] = BANDS_ONLY
+    parts: frozenset[str]
+    common_pages: int
+    workers: int
+    key_kinds: frozenset[KeyKind]
 
     @property
     def text_parts(self) -> TextParts:

@@ -20,6 +20,9 @@ from neardup_daemon.stopping import Stopped
 from neardup_daemon.tally import Tally
 
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES
+from neardup_stream.archive.frozen import KEYS
+from neardup_stream.archive.keys import BANDS_ONLY
+from neardup_stream.archive.passage_lists import COMMON_PAGES
 from neardup_stream.errors import ConfigError
 from neardup_stream.stores.guarded_clusters import REMEDY
 from neardup_stream.streams.files.digests import EarlyDigests
@@ -52,7 +55,19 @@ def lost_by(index: StoredIndex) -> Lose:
 
 def freeze(settings: Settings, folder: Path, lose: Lose) -> Coroutine[Any, Any, object]:
     output = folder / "out.nda"
-    run = FreezeRun("index", (), None, 0.0, output, LEAST_MEMORY_BYTES, replaces=False)
+    run = FreezeRun(
+        origin="index",
+        files=(),
+        state_dir=None,
+        unseen_days=0.0,
+        output=output,
+        memory_bytes=LEAST_MEMORY_BYTES,
+        replaces=False,
+        parts=frozenset({KEYS}),
+        common_pages=COMMON_PAGES,
+        workers=1,
+        key_kinds=BANDS_ONLY,
+    )
     return write_archive(run, settings, lose)
 
 

@@ -76,7 +76,7 @@ async def test_saved_letters_that_the_next_run_saves_again_are_reported(site: Si
     reader = os.open(saved, os.O_RDONLY | os.O_NONBLOCK)
 
     async with asyncio.timeout(WAIT_SECONDS):
-        saving = asyncio.create_task(save_topic(settings, Choice(), saved, from_start=False))
+        saving = asyncio.create_task(save_topic(settings, Choice(frozenset(), 3), saved, from_start=False))
         await asyncio.to_thread(select.select, [reader], [], [], WAIT_SECONDS)
         await join_for_a_moment(settings)
         lines = await asyncio.to_thread(read_all, reader)

@@ -34,8 +34,8 @@ class Choice:
         max_attempts: letters whose record was put back so often stay.
     """
 
-    reasons: frozenset[str] = frozenset()
-    max_attempts: int = 3
+    reasons: frozenset[str]
+    max_attempts: int
 
 
 async def replay_topic(settings: Settings, choice: Choice, *, from_start: bool) -> Counter[Fate]:

@@ -77,7 +77,7 @@ class _Counts(NamedTuple):
     originals: int
 
 
-def generate_crawl(page_count: int = 1_800, seed: int = 1) -> SampleCrawl:
+def generate_crawl(page_count: int, seed: int = 1) -> SampleCrawl:
     """Invent a crawl.
 
     Args:
