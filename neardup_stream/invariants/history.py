@@ -107,6 +107,7 @@ class Expectations:
         publishes_undecided: whether every undecided page has an event.
         may_expire: whether pages that were not seen for long expire.
         may_leave_pages: whether pages that match an archive are left to it.
+        has_former_merges: whether merges may have ids of earlier releases, which depend on no position.
         matching: None if matches need not link their pages.
         verdict: when two pages match; None if some pages were compared by other rules.
         seed: of the order in which the events are folded.
@@ -120,6 +121,7 @@ class Expectations:
     publishes_undecided: bool = False
     may_expire: bool = False
     may_leave_pages: bool = False
+    has_former_merges: bool = False
     matching: Matching | None = None
     verdict: VerdictConfig | None = None
     seed: int = 0

@@ -171,9 +171,11 @@ def _invented(evidence: Evidence, claimed: bytearray) -> Iterator[Violation]:
 
 
 def _is_caused(evidence: Evidence, merge_id: str, merge: ClusterMerge) -> bool:
-    """Return whether a record of the page that caused a merge has this event; former ids name no record."""
+    """Return whether a record of the page that caused a merge has this event."""
     absorbed_id, index = merge.absorbed.id, evidence.history.index_token
-    return merge_id == former_merge_event_id(absorbed_id, index) or any(
+    if evidence.expectations.has_former_merges and merge_id == former_merge_event_id(absorbed_id, index):
+        return True
+    return any(
         merge_id == merge_event_id(absorbed_id, each.position, index)
         for each in evidence.inputs_of(PageId(merge.cause.page.id))
     )

@@ -142,6 +142,7 @@ def expectations_of(
         publishes_unique=settings.events.unique,
         publishes_undecided=settings.events.undecided,
         may_expire=settings.retention.seconds > 0,
+        has_former_merges=True,
         may_leave_pages=bool(settings.archive.files) and settings.archive.on_match == "skip",
         matching=None
         if verdict is None or links is None

@@ -147,11 +147,13 @@ def test_what_was_never_caused_is_found(what: str) -> None:
     assert detail in blame(spoiled())[1]
 
 
-def test_a_merge_of_a_former_release_is_none_of_these() -> None:
+def test_a_merge_of_a_former_release_is_none_of_these_unless_it_may_be_there() -> None:
     data = merge(At("s", 2, "a"), At("x", 1, "b"), cause=page_url(4))
     history = with_event(sound_history(), "cluster-merge", 4, data, own_id=former_merge_event_id("x"))
+    upgraded = dataclasses.replace(sound_expectations(), has_former_merges=True)
 
-    assert not any("belongs to no record" in detail for detail in blame(history).get(1, []))
+    assert any("belongs to no record" in detail for detail in blame(history)[1])
+    assert not any("belongs to no record" in detail for detail in blame(history, upgraded).get(1, []))
 
 
 def test_positions_above_the_committed_offset_need_no_outcome_yet_and_may_have_it() -> None:
