@@ -53,8 +53,9 @@ async def test_a_layout_of_a_later_release_is_refused(client: RedisClient, names
         await read_layouts(client, namespace)
 
 
-async def test_a_layout_that_is_none_is_corrupt_data(client: RedisClient, namespace: str) -> None:
-    await _store(client, namespace, expected_pages=9_000)
+@pytest.mark.parametrize("stored", ['{"expected_pages": 9000}', "[]", "5", "null", "{"])
+async def test_what_is_no_layout_is_corrupt_data(client: RedisClient, namespace: str, stored: str) -> None:
+    await client.execute("HSET", meta_key(namespace), "token", "abc", "layout:abc:1", stored)
 
     with pytest.raises(CorruptData, match="does not hold a layout"):
         await read_layouts(client, namespace)

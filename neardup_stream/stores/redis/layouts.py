@@ -44,7 +44,7 @@ async def read_layouts(client: RedisClient, namespace: str) -> Mapping[int, Tabl
     prefix = _prefix(fields.get(b"token", b"").decode())
     try:
         return {
-            int(field.decode().removeprefix(prefix)): _unpacked(json.loads(value))
+            int(field.decode().removeprefix(prefix)): _unpacked(dict(json.loads(value)))
             for field, value in sorted(fields.items())
             if field.decode().startswith(prefix)
         }
