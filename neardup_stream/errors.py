@@ -175,7 +175,7 @@ class StoreUnavailable(Unavailable):
 
 
 class StreamUnavailable(Unavailable):
-    """Kafka, or a file that is still being written, cannot be read or written now.
+    """Kafka, a file that is still being written, or a temporary file cannot be read or written now.
 
     Args:
         detail: one line for a person, with the remedy.

@@ -74,6 +74,9 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
         name: of the kernel, for the log.
         module: its module's name.
         sources: every file that holds compiled code of the kernel.
+
+    Raises:
+        StreamUnavailable: no cache directory can be written, and no temporary one created.
     """
     with _loading:
         cache = prepare_kernel_cache(sources)
@@ -179,7 +182,7 @@ def _temporary(replaced: Sequence[Path]) -> Path:
     try:
         directory = Path(tempfile.mkdtemp(prefix="neardup-stream-kernels-"))
     except OSError as error:
-        raise temporary_files_unavailable(error) from error
+        raise temporary_files_unavailable(error, _NUMBA_SETTING) from error
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     for each in replaced:
         (directory / _REPLACED).symlink_to(each.absolute())

@@ -3,11 +3,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from neardup_stream.errors import StreamUnavailable
 from neardup_stream.kernel_cache import holds_kernel, load_compiled, prepare_kernel_cache
 
 NOWHERE = "/dev/null/nothing-can-be-made-here"
@@ -103,6 +105,16 @@ def test_without_any_writable_place_a_temporary_one_serves_with_a_warning(
     (record,) = caplog.records
     assert (record.levelname, record.getMessage()) == ("WARNING", "kernel_cache_temporary")
     assert vars(record)["fields"]["directory"] == str(directory)
+
+
+def test_without_any_place_for_the_temporary_one_the_error_names_the_setting(
+    sources: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", NOWHERE)
+    monkeypatch.setattr(tempfile, "tempdir", NOWHERE)
+
+    with pytest.raises(StreamUnavailable, match=f"in {NOWHERE}: .*; make room there, or set NUMBA_CACHE_DIR"):
+        prepare_kernel_cache(sources)
 
 
 def test_a_started_process_uses_the_temporary_directory_of_its_parent(
