@@ -57,7 +57,7 @@ class ShingleConfig:
 
     def __post_init__(self) -> None:
         whole_number_in("shingle_tokens", self.shingle_tokens, 1, MAX_SHINGLE_TOKENS)
-        if self.hash not in _SHIFTS:
+        if self.hash not in tuple(_SHIFTS):
             raise ConfigError(f"hash is {self.hash!r}, must be one of {', '.join(_SHIFTS)}")
 
 

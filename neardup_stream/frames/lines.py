@@ -144,7 +144,7 @@ def first_look(
         token_counts: likewise.
         line_counts: how many lines each page has, from 1, int64[pages].
         is_markup: of each page, bool[pages].
-        bounds: of each page; of sites with 3 other counted pages or more.
+        bounds: of each page.
         config: the bounds where many pages are known.
     """
     starts, markup_pages = np.cumsum(line_counts) - line_counts, np.array([each.markup for each in bounds])
