@@ -8,8 +8,9 @@ __all__ = ["heard_signals"]
 
 
 def heard_signals() -> list[signal.Signals]:
-    """Return the signals that end a command, without those that the parent process ignored.
+    """Return the signals that end a command: all but a SIGHUP that is ignored, as nohup wants it.
 
-    So nohup does with SIGHUP, and a shell without job control with SIGINT of commands in the background.
+    SIGINT ends also what a shell without job control has started in the background, ignoring it.
     """
-    return [number for number in ENDING_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [number for number in ENDING_SIGNALS if number != signal.SIGHUP or not is_ignored]

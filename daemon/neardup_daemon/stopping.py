@@ -42,7 +42,7 @@ class Stop:
     def on_signals(self) -> Iterator[None]:
         """Listen while the block runs; a second signal cuts it short, and `exit_code` says so.
 
-        Signals are handled as before behind the block, and those that are ignored stay so.
+        Signals are handled as before behind the block.
         """
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task

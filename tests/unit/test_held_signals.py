@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections.abc import Iterator
 from threading import Thread
 
 import pytest
@@ -9,6 +10,15 @@ import pytest
 from neardup_stream.held_signals import held_signals
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Handle SIGINT as Python does, also where these tests began with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_signal_is_handled_once_the_block_has_ended() -> None:
     steps = []
 

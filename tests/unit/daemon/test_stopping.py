@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Iterator
+from types import FrameType
 
 import pytest
 from neardup_daemon.stopping import Stop
@@ -55,27 +56,33 @@ def handlers() -> Iterator[None]:
 
 @pytest.mark.usefixtures("handlers")
 async def test_behind_the_block_signals_are_handled_as_before() -> None:
-    heard: list[int] = []
-    for number in ENDING:
-        signal.signal(number, lambda received, _frame: heard.append(received))
+    def handle(_number: int, _frame: FrameType | None) -> None: ...
 
-    with Stop().on_signals():
-        pass
-    for number in ENDING:
-        signal.raise_signal(number)
+    for handler in (handle, signal.SIG_IGN):
+        for number in ENDING:
+            signal.signal(number, handler)
 
-    assert heard == list(ENDING)
+        with Stop().on_signals():
+            pass
+
+        assert [signal.getsignal(number) for number in ENDING] == [handler] * len(ENDING)
 
 
 @pytest.mark.usefixtures("handlers")
-@pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
-async def test_a_signal_that_was_ignored_stays_so(number: signal.Signals) -> None:
+async def test_an_ignored_hangup_stays_so() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    with Stop().on_signals():
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+async def test_other_signals_are_heard_also_where_the_parent_ignored_them(number: signal.Signals) -> None:
     signal.signal(number, signal.SIG_IGN)
     stop = Stop()
 
-    with stop.on_signals():
-        os.kill(os.getpid(), number)
-        await asyncio.sleep(0)
-
-    assert not stop.requested.is_set()
-    assert signal.getsignal(number) is signal.SIG_IGN
+    async with asyncio.timeout(30):
+        with stop.on_signals():
+            os.kill(os.getpid(), number)
+            await stop.requested.wait()
