@@ -49,15 +49,16 @@ def test_ranges_and_pages_whose_matches_may_be_missing_are_named() -> None:
 
 
 def test_five_dead_letters_of_all_batches_are_shown_and_the_others_counted() -> None:
-    records = [Record(position=Position(Partition("files", 0), n), key=None, value=b"") for n in range(4)]
-    letters = Prepared([], [Rejected(each, BadPage("not_json", "cut off")) for each in records], [], 0)
+    records = [Record(position=Position(Partition("files", 0), n), key=None, value=b"") for n in range(8)]
+    rejected = [Rejected(each, BadPage("not_json", "cut off")) for each in records]
+    first, last = Prepared([], rejected[:4], [], 0), Prepared([], rejected[4:], [], 0)
     skipped = Prepared([], [], [SkippedRecord(metadata_of(records[0]), "header")], 0)
     tally = PreparedTally()
 
-    shown = [tally.add(batch, {"compared": 2}, record_number) for batch in (letters, skipped, letters)]
+    shown = [tally.add(batch, {"compared": 2}, record_number) for batch in (first, skipped, last)]
 
     assert [len(each) for each in shown] == [4, 0, 1]
-    assert shown[2] == ["record 1: not_json: cut off"]
+    assert shown[2] == ["record 5: not_json: cut off"]
     assert str(tally) == "15 records: 6 compared, 8 dead letters, 1 skipped (1 header)"
 
 
