@@ -118,7 +118,7 @@ class Detector:
             NeardupError: an earlier call was interrupted.
         """
         given = checked_pages(pages)
-        async with self._turns:
+        async with self._turns.next():
             self._check_decided()
             arrivals = await asyncio.to_thread(self._arrivals, given)
             batch = await self._decided(arrivals)
@@ -140,7 +140,7 @@ class Detector:
             NeardupError: an earlier call was interrupted.
         """
         pages = pages_of_texts(texts)
-        async with self._turns:
+        async with self._turns.next():
             self._check_decided()
             arrivals = await asyncio.to_thread(self._arrivals, pages)
             return await self._look_up(arrivals)
@@ -157,7 +157,7 @@ class Detector:
             NeardupError: an earlier call was interrupted.
         """
         forgotten = checked_ids(page_ids)
-        async with self._turns:
+        async with self._turns.next():
             self._check_decided()
             await self._decided(
                 [Forget(RecordMetadata(position=self._next_position()), (page_id,)) for page_id in forgotten]

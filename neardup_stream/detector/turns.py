@@ -3,59 +3,95 @@
 import asyncio
 from collections import deque
 from threading import RLock
+from typing import Final
 
-__all__ = ["Turns"]
+__all__ = ["Turn", "Turns"]
+
+_LOOK_SECONDS: Final = 1.0
+"""How often those that wait see whether the turn was lost."""
 
 
 class Turns:
-    """A lock as `asyncio.Lock`, for tasks of any loops; they get it in the order in which they asked."""
+    """A lock as `asyncio.Lock`, for tasks of any loops; they get it in the order in which they asked.
+
+    A turn is lost where its task can never end it: the loop was closed, or the task has ended, with a call
+    in it. The next task then gets it.
+    """
 
     def __init__(self) -> None:
         self._guard = RLock()  # a task that is collected as garbage may come in between
-        self._owner: asyncio.Future[None] | None = None
-        self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
+        self._owner: Turn | None = None
+        self._waiting: deque[Turn] = deque()
+
+    def next(self) -> "Turn":
+        """Return a turn of the running task, to be had while a block `async with` runs."""
+        return Turn(self)
+
+    def ask(self, turn: "Turn") -> bool:
+        """Return whether a turn has come; else it is among those that wait."""
+        with self._guard:
+            if self._owner is None or self._owner.is_lost(turn):
+                self._owner = turn
+                return True
+            self._waiting.append(turn)
+            return False
+
+    def look(self) -> None:
+        """Pass on a turn that was lost."""
+        with self._guard:
+            owner = self._owner
+        if owner is not None and owner.is_lost():
+            self.end(owner)
+
+    def end(self, turn: "Turn") -> None:
+        """Let the first one continue that still waits, in its loop; or forget a turn that has not come."""
+        with self._guard:
+            if self._owner is not turn:
+                self._waiting = deque(each for each in self._waiting if each is not turn)
+                return
+            self._owner = None
+            while self._owner is None and self._waiting:
+                following = self._waiting.popleft()
+                if following.give():
+                    self._owner = following
+
+
+class Turn:
+    """One caller's turn, an async context manager to be used once."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
+        self._come = self._loop.create_future()
 
     async def __aenter__(self) -> None:
-        loop = asyncio.get_running_loop()
-        turn = loop.create_future()
-        with self._guard:
-            if self._owner is None:
-                self._owner = turn
-                return
-            self._waiting.append((loop, turn))
         try:
-            await turn
+            if self._turns.ask(self):
+                return
+            while not (await asyncio.wait([self._come], timeout=_LOOK_SECONDS))[0]:
+                self._turns.look()
         except BaseException:
-            self._withdraw(turn)
+            self._turns.end(self)
             raise
 
     async def __aexit__(self, *_error: object) -> None:
-        self._pass_on()
+        self._turns.end(self)
 
-    def _withdraw(self, turn: asyncio.Future[None]) -> None:
-        """Wait for a turn no longer, or pass it on if it has come."""
-        with self._guard:
-            is_owner = self._owner is turn
-            self._waiting = deque(each for each in self._waiting if each[1] is not turn)
-        if is_owner:
-            self._pass_on()
+    def is_lost(self, asking: "Turn | None" = None) -> bool:
+        """Return whether nothing can end this turn, as its task also cannot where it asks for another one."""
+        if self._loop.is_closed() or self._task is None or self._task.done():
+            return True
+        return asking is not None and asking._task is self._task  # noqa: SLF001 - of this class
 
-    def _pass_on(self) -> None:
-        """Let the first one continue that still waits, in its own loop."""
-        while True:
-            with self._guard:
-                if not self._waiting:
-                    self._owner = None
-                    return
-                loop, turn = self._waiting.popleft()
-                self._owner = turn
-            try:
-                loop.call_soon_threadsafe(_give, turn)
-            except RuntimeError:  # its loop is closed, and it will never ask
-                continue
-            return
+    def give(self) -> bool:
+        """Let the task continue; return False where its loop is closed."""
+        try:
+            self._loop.call_soon_threadsafe(self._give)
+        except RuntimeError:
+            return False
+        return True
 
-
-def _give(turn: asyncio.Future[None]) -> None:
-    if not turn.done():  # else its task passes it on
-        turn.set_result(None)
+    def _give(self) -> None:
+        if not self._come.done():
+            self._come.set_result(None)

@@ -135,3 +135,23 @@ async def test_a_call_that_is_refused_or_a_query_that_is_interrupted_spoils_noth
 
     (verdict,) = await detector.add({"b": TEXT})
     assert (verdict.kind, verdict.representative) == ("exact", "a")
+
+
+@pytest.mark.parametrize("call", ["add", "query"])
+async def test_a_call_whose_loop_was_closed_leaves_no_call_waiting(call: str) -> None:
+    detector, loop = Detector(), asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_lost: None)  # says that a task of it waits for ever
+    await detector.add({"a": TEXT})
+
+    def begin() -> asyncio.Future[object]:
+        task = asyncio.ensure_future(LATER[call](detector), loop=loop)
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+        loop.close()
+        return task
+
+    lost = await asyncio.to_thread(begin)
+    (verdict,) = await asyncio.wait_for(detector.query({"b": TEXT}), 30)
+
+    assert not lost.done()
+    assert verdict.representative == "a"
