@@ -5,7 +5,7 @@ import errno
 import os
 import sys
 from io import BufferedWriter, FileIO, TextIOWrapper
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.streams.files.waiting_file import NamedFile
@@ -41,6 +41,10 @@ def open_closed_streams() -> None:
         sys.stderr = open(_devnull(os.O_RDWR), "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
+_USUAL: Final = frozenset({"strict", "surrogateescape"})
+"""What Python does of its own accord with characters that an encoding does not have."""
+
+
 def buffer_standard_output() -> None:
     """Give standard output a buffer, also with PYTHONUNBUFFERED, and let it wait for room.
 
@@ -55,7 +59,7 @@ def buffer_standard_output() -> None:
     sys.stdout = TextIOWrapper(
         BufferedWriter(NamedFile(former.fileno(), "standard output", closefd=False)),
         encoding=former.encoding,
-        errors=former.errors if _is_utf8(former) else "backslashreplace",
+        errors=former.errors if _is_utf8(former) or former.errors not in _USUAL else "backslashreplace",
         line_buffering=former.isatty(),
     )
 

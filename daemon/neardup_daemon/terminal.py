@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-__all__ = ["PROGRAM", "counted", "printable", "printable_json", "running_program", "wrapped"]
+__all__ = ["PROGRAM", "counted", "print_json", "printable", "printable_json", "running_program", "wrapped"]
 
 PROGRAM: Final = "neardup-stream"
 
@@ -67,6 +67,11 @@ def printable_json(json: str) -> str:
         json: in one line, from an encoder that leaves C1 and controls of direction as they are.
     """
     return json.translate(_AS_JSON)
+
+
+def print_json(encoded: bytes) -> None:
+    """Print JSON as a line, in UTF-8 whatever the encoding of standard output."""
+    click.echo(printable_json(encoded.decode()).encode())
 
 
 class _Shown(str):

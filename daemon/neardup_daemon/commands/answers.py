@@ -7,7 +7,7 @@ from typing import TypeVar
 import click
 import msgspec
 
-from neardup_daemon.terminal import printable, printable_json
+from neardup_daemon.terminal import print_json, printable
 
 __all__ = ["is_for_people", "print_answer", "print_dead_letters"]
 
@@ -30,7 +30,7 @@ def print_answer(answer: _T, readable: Callable[[_T], str], *, as_json: bool) ->
     if is_for_people(as_json=as_json):
         click.echo(readable(answer))
     else:
-        click.echo(printable_json(msgspec.json.encode(answer).decode()))
+        print_json(msgspec.json.encode(answer))
 
 
 def print_dead_letters(letters: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from neardup_daemon.kafka_wiring import kafka_source
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
-from neardup_daemon.terminal import printable, printable_json
+from neardup_daemon.terminal import print_json, printable
 from neardup_stream.errors import CorruptData
 from neardup_stream.events import EVENT_NAMES
 from neardup_stream.message import Record
@@ -84,7 +84,7 @@ def _show(record: Record, follow: Follow) -> None:
         click.secho(f"{where}: not an event: {printable(error)}", fg="red", err=True)
         return
     if not follow.is_readable:
-        click.echo(printable_json(msgspec.json.encode(event).decode()))
+        print_json(msgspec.json.encode(event))
         return
     try:
         click.echo(readable(event))
@@ -95,7 +95,7 @@ def _show(record: Record, follow: Follow) -> None:
 def readable(event: CloudEvent[msgspec.Raw]) -> str:
     """Return a few lines for a person: what happened to which page, and the best of the pages it matches."""
     data: dict[str, Any] = msgspec.json.decode(event.data)
-    name = EVENT_NAMES.get(event.type, event.type)
+    name = EVENT_NAMES.get(event.type, event.type.removeprefix("io.neardup."))
     kind = f" ({data['kind']})" if "kind" in data else ""
     lines = [f"{click.style(printable(name + kind), bold=True)}  {printable(_subject(name, data))}"]
     for match in data.get("matches", data.get("containers", ()))[:_MATCHES_SHOWN]:

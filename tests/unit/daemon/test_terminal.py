@@ -1,6 +1,7 @@
 import io
 import json
 import logging
+import sys
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from neardup_daemon.inspect.following import readable as readable_event
 from neardup_daemon.inspect.page_facts import MatchFacts, PageFacts
 from neardup_daemon.inspect.querying import Answer, readable
 from neardup_daemon.logs import LogFormat, configure_logs, log_event
-from neardup_daemon.terminal import printable, printable_json, running_program, wrapped
+from neardup_daemon.terminal import print_json, printable, printable_json, running_program, wrapped
 from rich.console import Console
 
 from neardup_stream.event_parts import EventCluster, EventMatch, Representative
@@ -207,3 +208,14 @@ def test_a_line_is_wrapped_between_words_and_a_long_word_stays_whole(monkeypatch
     assert wrapped(f"  12.5% of {url}  twice") == f"  12.5% of\n  {url}\n  twice"
     assert wrapped("short") == "short"
     assert click.unstyle(wrapped(click.style("six words of which four fit", fg="green"))).count("\n") == 1
+
+
+def test_json_is_printed_in_utf_8_whatever_the_encoding_of_standard_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="latin-1"))
+
+    print_json('{"url":"http://a.example/é中😀\u0085"}'.encode())
+
+    assert json.loads(raw.getvalue()) == {"url": "http://a.example/é中😀\u0085"}
