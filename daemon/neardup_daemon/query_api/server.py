@@ -89,13 +89,9 @@ class ApiServer:
             self._make_protocol = self._protocols_of(runner)
             if self._listening is None:
                 self._listening = await self._listen()
-            try:
-                yield self._listening.sockets[0].getsockname()[1]
-            finally:
-                await self._stop_listening()
+            yield self._listening.sockets[0].getsockname()[1]
         finally:
-            await runner.cleanup()
-            self._connections.close()
+            await self._end(runner)
 
     def _protocol(self) -> asyncio.Protocol:
         return self._make_protocol()
@@ -155,13 +151,17 @@ class ApiServer:
         log_event(_logger, "api_listening", host=api.host, port=port, tls=bool(api.tls_certificate_file))
         return server
 
-    async def _stop_listening(self) -> None:
-        """Accept no more, and end connections that ask nothing, which would be waited for."""
-        if self._listening is not None:
-            self._listening.close()
-            self._listening = None
-            await asyncio.sleep(_LAST_REQUESTS_SECONDS)
-            self._connections.close_silent()
+    async def _end(self, runner: web.AppRunner) -> None:
+        """Accept no more, answer what was asked unless this is cancelled, and end all connections."""
+        try:
+            if self._listening is not None:
+                self._listening.close()
+                self._listening = None
+                await asyncio.sleep(_LAST_REQUESTS_SECONDS)
+                self._connections.close_silent()  # which would be waited for
+            await runner.cleanup()
+        finally:
+            self._connections.close()
 
 
 async def _alive(_request: web.Request) -> web.StreamResponse:

@@ -333,6 +333,30 @@ async def test_what_takes_over_answers_new_connections_on_the_port_that_stays_op
         server.leave()
 
 
+async def test_a_stop_that_is_cut_short_waits_for_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "_LAST_REQUESTS_SECONDS", LONG)
+    monkeypatch.setattr(server_module, "_SHUTDOWN_SECONDS", LONG)
+    leave, asked = asyncio.Event(), asyncio.get_running_loop().create_future()
+
+    async def serve() -> None:
+        async with serving() as server:
+            client = await server.connect()
+            client.send("/hold", {})
+            await server.begun.wait()
+            asked.set_result(client)
+            await leave.wait()
+
+    async with asyncio.timeout(60):
+        task = asyncio.create_task(serve())
+        client = await asked
+        leave.set()
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await client.is_ended()
+
+
 async def test_the_last_requests_are_answered_and_connections_without_any_are_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
