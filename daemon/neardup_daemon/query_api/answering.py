@@ -51,6 +51,8 @@ class Answering:
             begin = perf_counter()
             try:
                 response = await self._answer(endpoint, request)
+            except ConnectionError:  # the client has left, and gets no answer
+                raise
             except Exception:  # our own bug: the server logs it, and answers with 500
                 status = HTTPStatus.INTERNAL_SERVER_ERROR
                 self._metrics.answered(endpoint.name, status, perf_counter() - begin)

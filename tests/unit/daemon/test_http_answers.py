@@ -13,6 +13,7 @@ from neardup_daemon.health import Condition, serve_health
 from neardup_daemon.query_api.asking import NoParams
 from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
 from neardup_daemon.query_api.metrics import ApiMetrics
+from neardup_daemon.query_api.problems import Problem
 from neardup_daemon.query_api.server import ApiServer
 from neardup_daemon.settings.query_api import Api
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
@@ -129,6 +130,25 @@ async def test_a_request_that_ends_by_a_bug_of_ours_is_counted() -> None:
         "neardup_api_requests_total", {"endpoint": "page", "status": "500"}
     )
     assert (status, counted) == (500, 1)
+
+
+async def test_a_client_that_leaves_while_it_sends_a_body_gets_no_answer_and_counts_for_none() -> None:
+    registry = MetricRegistry()
+    endpoint = Endpoint("POST", "/read", "page", "Reads.", NoParams, Problem, {}, (), answer_nothing)
+    server = ApiServer(Api(port=0), ApiMetrics(registry), registry.prometheus)
+    head = b"POST /read HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    async with asyncio.timeout(60), server.serving([endpoint]) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(head + b"Content-Length: 100\r\nExpect: 100-continue\r\n\r\n")
+        assert b"100 Continue" in await reader.readuntil(b"\r\n\r\n")
+        writer.transport.abort()
+
+    (requests,) = [each for each in registry.prometheus.collect() if each.name == "neardup_api_requests"]
+    assert not any(sample.value for sample in requests.samples)
+
+
+async def answer_nothing(_call: Call) -> Reply:
+    raise AssertionError("the body did not come")
 
 
 async def test_without_an_index_the_probes_say_that_the_process_starts() -> None:
