@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from time import monotonic, time
 from typing import Final, NamedTuple
 
-from neardup_daemon.logs import log_event
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.errors import NeardupError, Unavailable
 from neardup_stream.page import Handle, Page, PageId
 from neardup_stream.pipeline.scopes import UNKNOWN, ScopeOf, scope_by
 from neardup_stream.stores.page_record import PageRecord
@@ -50,7 +50,7 @@ class Survey(NamedTuple):
 class Surveys:
     """Keeps the latest survey, and makes the next one at a request if it is old.
 
-    One that fails is logged, and made again when the next one is due; while there is none, at each request.
+    One that fails is made again when the next one is due; while there is none, at each request.
 
     Args:
         clusters: surveyed.
@@ -90,15 +90,17 @@ class Surveys:
             await asyncio.gather(self._running, return_exceptions=True)
 
     def _finish(self, running: asyncio.Task[Survey]) -> None:
-        """Keep the result, or log why there is none; the next survey is due as long after either."""
+        """Keep the result, or log why the former one stays; the next survey is due as long after either."""
         self._running = None
         self._due_seconds = monotonic() + self._api.survey_seconds
         if running.cancelled():
             return
         if (error := running.exception()) is None:
             self._latest = running.result()
-        else:
-            log_event(_logger, "survey_failed", level=logging.WARNING, error=str(error))
+        elif self._latest is not None:  # else requests that wait for it end with the error, and log it
+            level = logging.WARNING if isinstance(error, Unavailable) else logging.ERROR
+            bug = None if isinstance(error, NeardupError) else error
+            _logger.log(level, "survey_failed", exc_info=bug, extra={"fields": {"error": str(error)}})
 
     async def _survey(self) -> Survey:
         duplicates: Counter[str] = Counter()

@@ -7,7 +7,7 @@ import pytest
 from neardup_daemon.query_api.survey import Survey, Surveys
 from neardup_daemon.settings.settings import Settings
 
-from neardup_stream.errors import StoreUnavailable
+from neardup_stream.errors import CorruptData, StoreUnavailable
 from neardup_stream.stores.cluster_store import WalkedClusters
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.pipelines import Pipeline
@@ -17,17 +17,17 @@ PERIOD_SECONDS = SETTINGS.api.survey_seconds
 
 
 class Walked(MemoryClusters):
-    """Clusters that cannot be walked while a test wants it."""
+    """Clusters whose walk ends with an error while a test wants it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_unavailable = False
+        self.error: Exception | None = None
         self.walk_count = 0
 
     async def walk(self, slot: int) -> WalkedClusters:
         self.walk_count += slot == 0
-        if self.is_unavailable:
-            raise StoreUnavailable("Redis is unavailable", "timeout")
+        if self.error is not None:
+            raise self.error
         return await super().walk(slot)
 
 
@@ -74,7 +74,7 @@ async def test_one_that_fails_is_logged_and_made_again_when_the_next_one_is_due(
     surveys: Surveys, store: Walked, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = await surveys.latest()
-    store.is_unavailable = True
+    store.error = StoreUnavailable("Redis is unavailable", "timeout")
 
     with caplog.at_level(logging.WARNING):
         answers = [await ask_later(surveys, clock, seconds) for seconds in (PERIOD_SECONDS, 1, 1)]
@@ -83,21 +83,52 @@ async def test_one_that_fails_is_logged_and_made_again_when_the_next_one_is_due(
     assert store.walk_count == 2
     assert [record.message for record in caplog.records] == ["survey_failed"]
 
-    store.is_unavailable = False
+    store.error = None
     await ask_later(surveys, clock, PERIOD_SECONDS)
 
     assert store.walk_count == 3
     assert await surveys.latest() is not first
 
 
-async def test_while_there_is_none_each_request_makes_one_and_hears_why_it_fails(
-    surveys: Surveys, store: Walked, clock: Clock
+@pytest.mark.parametrize(
+    ("error", "level", "is_bug"),
+    [
+        (StoreUnavailable("Redis is unavailable", "timeout"), logging.WARNING, False),
+        (CorruptData("a cell is not ours"), logging.ERROR, False),
+        (ZeroDivisionError(), logging.ERROR, True),
+    ],
+    ids=["unavailable", "damaged", "bug"],
+)
+async def test_why_one_fails_decides_the_level_and_a_bug_is_logged_with_its_traceback(
+    surveys: Surveys,
+    store: Walked,
+    clock: Clock,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    error: Exception,
+    level: int,
+    is_bug: bool,
 ) -> None:
-    store.is_unavailable = True
-    for _ in range(2):
-        with pytest.raises(StoreUnavailable):
-            await ask_later(surveys, clock, 0)
+    await surveys.latest()
+    store.error = error
 
-    store.is_unavailable = False
+    with caplog.at_level(logging.WARNING):
+        await ask_later(surveys, clock, PERIOD_SECONDS)
+
+    (record,) = caplog.records
+    assert (record.levelno, record.exc_info is not None) == (level, is_bug)
+
+
+async def test_while_there_is_none_each_request_makes_one_and_hears_why_it_fails(
+    surveys: Surveys, store: Walked, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.error = StoreUnavailable("Redis is unavailable", "timeout")
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await ask_later(surveys, clock, 0)
+
+    assert caplog.records == []  # who asked logs the error
+    store.error = None
 
     assert (await surveys.latest()).is_complete
