@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -131,10 +131,7 @@ class EmbeddedServer:
         """
         program, state = self._program or find_server(), self._state_directory
         async with AsyncExitStack() as stack:
-            try:
-                private = stack.enter_context(private_directory(_short_directory()))
-            except OSError as error:
-                raise temporary_files_unavailable(error) from error
+            private = stack.enter_context(_socket_directory())
             lock = stack.enter_context(_locked(state)) if state else None
             server = _start([str(program), *_arguments(private, state)], lock)
             stack.push_async_callback(asyncio.to_thread, _stop, server)
@@ -148,6 +145,24 @@ class EmbeddedServer:
         """Stop it; with a state directory, everything written is on the disk then."""
         await self._opened.aclose()
         log_event(_logger, "embedded_server_stopped")
+
+
+@contextmanager
+def _socket_directory() -> Iterator[Path]:
+    """Make a directory whose path is short enough for a socket.
+
+    Raises:
+        StreamUnavailable: there is no room for one.
+    """
+    with ExitStack() as stack:
+        parent = None
+        try:
+            parent = _short_directory()
+            private = stack.enter_context(private_directory(parent))
+        except OSError as error:
+            setting = f"TMPDIR, in at most {_LONGEST_DIRECTORY} bytes,"
+            raise temporary_files_unavailable(error, setting, parent) from error
+        yield private
 
 
 def _short_directory() -> Path:
