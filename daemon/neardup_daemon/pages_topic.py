@@ -1,4 +1,4 @@
-"""The pages topic and what the group of the daemons has committed of it, for commands beside the daemons."""
+"""The pages topic, and what the group of the daemons has committed of it."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager

@@ -132,16 +132,16 @@ def redis_config(settings: Settings, redis_url: str) -> RedisConfig:
 async def create_stores(settings: Settings, client: RedisClient, namespace: Namespace) -> Stores:
     """Create the stores of a new index, with its token stored."""
     await create_index(_index_cells(settings, client, namespace), namespace.token)
-    return build_stores(StoredLayouts(settings, {}), LayoutState(), client, namespace)
+    return _build_stores(StoredLayouts(settings, {}), LayoutState(), client, namespace)
 
 
 async def open_tables(layouts: StoredLayouts, client: RedisClient, namespace: Namespace) -> Stores:
     """Return the stores of a namespace over an open client, in the state that is stored of its tables."""
     cells = _index_cells(layouts.base, client, namespace)
-    return build_stores(layouts, await stored_layout(cells, namespace.token), client, namespace)
+    return _build_stores(layouts, await stored_layout(cells, namespace.token), client, namespace)
 
 
-def build_stores(
+def _build_stores(
     layouts: StoredLayouts, state: LayoutState, client: RedisClient, namespace: Namespace
 ) -> Stores:
     """Return the stores of a namespace over an open client.

@@ -27,7 +27,7 @@ __all__ = [
     "range_entries",
 ]
 
-USUAL_URL_BYTES: Final = 60.0
+_USUAL_URL_BYTES: Final = 60.0
 USUAL_LINKED_SHARE: Final = 0.3
 USUAL_FRAMED_SHARE: Final = 0.5
 """What a usual page is. Layouts are chosen for it, not for one corpus: `rebuild --into` knows none."""
@@ -124,7 +124,7 @@ def _cost(pages: int, layout: IndexLayout, sketch: SketchConfig | None) -> Layou
         bytes=bytes_per_page(
             layout,
             sketch,
-            url_bytes=USUAL_URL_BYTES,
+            url_bytes=_USUAL_URL_BYTES,
             linked_share=USUAL_LINKED_SHARE,
             framed_share=USUAL_FRAMED_SHARE,
         ).total,

@@ -1,7 +1,6 @@
 """Find the frozen pages that hold terms, for `search`."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -28,8 +27,6 @@ from neardup_stream.streams.files.source import FileSource
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["ArchiveCounts", "FoundPage", "SearchRun", "SearchedPages", "readable", "search_archives"]
-
-_logger = logging.getLogger(__name__)
 
 _NO_FINGERPRINT: Final = 0
 """Stored for a page that is too short to be compared."""

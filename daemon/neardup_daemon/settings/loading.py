@@ -24,7 +24,7 @@ from neardup_daemon.settings.settings_names import (
 )
 from neardup_stream.errors import ConfigError
 
-__all__ = ["Given", "Known", "SourceKind", "known_settings", "read_settings"]
+__all__ = ["FACTORS", "Given", "Known", "SourceKind", "known_settings", "read_settings"]
 
 SourceKind = Literal["file", "environment", "flag"]
 
