@@ -124,11 +124,6 @@ class LimitedConnections:
             if connection is not None:
                 connection.rest()
 
-    def close_silent(self) -> None:
-        """End those that asked nothing yet."""
-        for connection in [*self._open.silent]:
-            connection.abort()
-
     def close(self) -> None:
         """End all connections."""
         for connection in [*self._open.silent, *self._open.idle, *self._open.asking]:

@@ -36,7 +36,7 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _SHUTDOWN_SECONDS: Final = 5.0
 _LAST_REQUESTS_SECONDS: Final = 0.05
-"""Requests of connections that were accepted last are read for so long."""
+"""Requests of connections that were accepted last are read for so long; the library would wait for others."""
 
 _LINE_BYTES: Final = 1 << 17
 """Of a request's first line: it may name two pages of 4,096 characters, each of twelve bytes in a URL."""
@@ -158,7 +158,6 @@ class ApiServer:
                 self._listening.close()
                 self._listening = None
                 await asyncio.sleep(_LAST_REQUESTS_SECONDS)
-                self._connections.close_silent()  # which would be waited for
             await runner.cleanup()
         finally:
             self._connections.close()
