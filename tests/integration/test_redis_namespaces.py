@@ -83,6 +83,9 @@ async def test_an_index_that_is_being_created_is_none_yet_to_those_that_read_it(
         with monkeypatch.context() as unwatched:
             unwatched.setattr(client, "execute", execute)
             found.append(await read_namespace(client, namespace, {"blocks": 4}))
+            if found[-1] is not None and not found[-1].is_being_created:
+                keys = ClusterKeys(namespace=namespace, schema_id=found[-1].schema_id, slot_bits=2)
+                await check_index(found[-1], RedisClusters(client, keys))
         return answer
 
     monkeypatch.setattr(client, "execute", execute_and_look)

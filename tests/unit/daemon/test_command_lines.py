@@ -50,7 +50,16 @@ def test_numbers_that_no_machine_has_are_refused(
 
 
 @pytest.mark.parametrize(
-    "module", ["inspect.querying", "inspect.explaining", "repair.expiring", "frame_learning"]
+    "module",
+    [
+        "files_run",
+        "frame_learning",
+        "inspect.explaining",
+        "inspect.frame_showing",
+        "inspect.querying",
+        "repair.expiring",
+        "repair.rebuilding",
+    ],
 )
 def test_commands_that_need_redis_alone_load_neither_kafka_nor_metrics(module: str) -> None:
     code = (

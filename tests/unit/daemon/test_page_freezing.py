@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -60,7 +61,9 @@ async def test_copies_of_a_page_do_not_make_its_content_frame(tmp_path: Path) ->
 class Waiting(ArchiveBuilder):
     """Adds a page when a test wants it."""
 
-    begun, allowed = Event(), Event()
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.begun, self.allowed = Event(), Event()
 
     def add(self, page: FrozenPage) -> None:
         self.begun.set()

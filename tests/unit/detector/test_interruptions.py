@@ -25,14 +25,27 @@ LATER: dict[str, Callable[[Detector], Awaitable[object]]] = {
 }
 
 
+STEPS = {
+    "register": "pipeline/register.py",
+    "probe": "pipeline/probe.py",
+    "verify": "pipeline/verify.py",
+    "decide": "pipeline/decide.py",
+    "mark": "stores/memory/records.py",
+    "remove": "indexes/permuted.py",
+    "trim": "clusters/clusters.py",
+    "tidy": "clusters/clusters.py",
+}
+"""Functions that decide pages, and behind `decide` what finishes them, with their files."""
+
+
 @contextmanager
-def interrupted_in(stage: str, error: type[BaseException]) -> Iterator[None]:
-    """Raise an error as this thread enters the work of a stage."""
-    entered = {stage, f"{stage}_requests"}
+def interrupted_in(step: str, error: type[BaseException]) -> Iterator[None]:
+    """Raise an error as this thread enters a step."""
+    entered = {step, f"{step}_requests"}
 
     def interrupt(frame: FrameType, event: str, _argument: object) -> None:
         code = frame.f_code
-        if event == "call" and code.co_name in entered and code.co_filename.endswith(f"/{stage}.py"):
+        if event == "call" and code.co_name in entered and code.co_filename.endswith(STEPS[step]):
             sys.setprofile(None)
             raise error
 
@@ -70,17 +83,17 @@ async def assert_refuses(detector: Detector) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, asyncio.CancelledError, MemoryError])
-@pytest.mark.parametrize("stage", ["register", "probe", "verify", "decide"])
+@pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("call", ["add", "forget"])
-def test_after_an_interruption_in_a_stage_every_call_is_refused(
-    call: str, stage: str, error: type[BaseException]
+def test_after_an_interruption_in_a_step_every_call_is_refused(
+    call: str, step: str, error: type[BaseException]
 ) -> None:
     with asyncio.Runner() as runner:
         detector = Detector()
         runner.run(detector.add({"a": essay(2), "b": essay(2)}))
 
         async def interrupted() -> None:
-            with interrupted_in(stage, error):
+            with interrupted_in(step, error):
                 await LATER[call](detector)
 
         with pytest.raises(error):
