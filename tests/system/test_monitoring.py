@@ -278,8 +278,9 @@ def has_all(fired: Fired) -> bool:
 
 
 def warnings_of(group: Group) -> str:
-    """Return what its daemons complained of last."""
-    logs = [re.findall(r'.*"level": "(?:warning|error)".*', daemon.log()) for daemon in group.daemons]
+    """Return what its daemons complained of last, and why they changed their states."""
+    said = re.compile(r'.*(?:"level": "(?:warning|error)"(?!.*Heartbeat failed)|"event": "state_changed").*')
+    logs = [said.findall(daemon.log()) for daemon in group.daemons]
     return "\n".join(line for log in logs for line in log[-20:])
 
 
