@@ -30,7 +30,8 @@ class Turns:
     def ask(self, turn: "Turn") -> bool:
         """Return whether a turn has come; else it is among those that wait."""
         with self._guard:
-            if self._owner is None or self._owner.is_lost(turn):
+            owner = self._owner
+            if owner is None or owner.is_lost() or owner.task is turn.task:  # which cannot end the former one
                 self._owner = turn
                 return True
             self._waiting.append(turn)
@@ -57,12 +58,16 @@ class Turns:
 
 
 class Turn:
-    """One caller's turn, an async context manager to be used once."""
+    """One caller's turn, an async context manager to be used once.
+
+    Attributes:
+        task: of the caller.
+    """
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
         self._loop = asyncio.get_running_loop()
-        self._task = asyncio.current_task()
+        self.task = asyncio.current_task()
         self._come = self._loop.create_future()
 
     async def __aenter__(self) -> None:
@@ -78,11 +83,9 @@ class Turn:
     async def __aexit__(self, *_error: object) -> None:
         self._turns.end(self)
 
-    def is_lost(self, asking: "Turn | None" = None) -> bool:
-        """Return whether nothing can end this turn, as its task also cannot where it asks for another one."""
-        if self._loop.is_closed() or self._task is None or self._task.done():
-            return True
-        return asking is not None and asking._task is self._task  # noqa: SLF001 - of this class
+    def is_lost(self) -> bool:
+        """Return whether nothing can end this turn."""
+        return self._loop.is_closed() or self.task is None or self.task.done()
 
     def give(self) -> bool:
         """Let the task continue; return False where its loop is closed."""
