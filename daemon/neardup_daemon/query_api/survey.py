@@ -12,8 +12,8 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.errors import NeardupError, Unavailable
-from neardup_stream.page import Handle, Page, PageId
-from neardup_stream.pipeline.scopes import UNKNOWN, ScopeOf, scope_by
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.scopes import scope_by, scope_of_url
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 
@@ -120,7 +120,7 @@ class Surveys:
             pages += len(members)
             push = heapq.heappush if len(largest) < LARGEST else heapq.heappushpop
             push(largest, (len(walked.members), -walked.representative.handle))
-            representatives[_host(walked.representative.url, self._host_of)] += 1
+            representatives[scope_of_url(walked.representative.url, self._host_of)] += 1
             unread += [handle for handle in members if handle != walked.representative.handle]
             if len(unread) >= _PAGES_AT_ONCE:
                 duplicates.update(await self._hosts(unread))
@@ -141,9 +141,5 @@ class Surveys:
         for some in in_chunks(handles, _PAGES_AT_ONCE):
             for packed in await self._records.fetch(some):
                 if packed is not None:
-                    found[_host(PageRecord.unpack(packed).url, self._host_of)] += 1
+                    found[scope_of_url(PageRecord.unpack(packed).url, self._host_of)] += 1
         return found
-
-
-def _host(url: str, host_of: ScopeOf) -> str:
-    return host_of(Page(id=PageId(url), url=url, fetched_at_seconds=0)) or UNKNOWN
