@@ -145,7 +145,7 @@ async def _run_until_stopped(loop: Loop, drain_seconds: float, health: Health, s
         if not running.done():
             raise DependencyLost(
                 f"batches in flight did not finish within pipeline.drain_seconds ({drain_seconds:g});"
-                " they were not committed and will be read again"
+                " what was not committed will be read again"
             )
         await running
     finally:

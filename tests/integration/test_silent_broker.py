@@ -84,6 +84,18 @@ async def test_streams_close_without_a_broker(frozen_broker: KafkaBroker, topic_
                 await sink.send([Message(key=b"key", value=b"value")])
 
 
+async def test_streams_close_beside_a_broker_that_is_silent(
+    frozen_broker: KafkaBroker, topic_prefix: str
+) -> None:
+    topic = Topic(frozen_broker, topic_prefix, request_timeout_seconds=1)
+
+    async with asyncio.timeout(WAIT_SECONDS):
+        async with AsyncExitStack() as stack:
+            _, source = await opened(stack, topic, [Message(key=b"key", value=b"value")])
+            await retry(lambda: read_records(source, 1))
+            frozen_broker.freeze()
+
+
 async def test_a_snapshot_is_read_to_its_end_once_a_broker_that_was_silent_answers_again(
     frozen_broker: KafkaBroker, topic_prefix: str
 ) -> None:

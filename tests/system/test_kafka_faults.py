@@ -14,7 +14,8 @@ from tests.pipelines import essay, page_json
 from tests.servers.daemon import start_daemon
 from tests.servers.kafka import start_kafka
 from tests.servers.process import wait_until
-from tests.system.conftest import Site
+from tests.servers.redis import start_redis
+from tests.system.conftest import Site, new_site
 
 QUICK = ("kafka.request_timeout_seconds=2", "kafka.session_timeout_seconds=2")
 WAIT_SECONDS = 60
@@ -117,6 +118,26 @@ def test_a_broker_that_stays_unavailable_costs_readiness_and_then_ends_the_daemo
     assert metrics['neardup_dependency_errors_total{dependency="stream",reason="connection"}'] >= 1
     assert '"reason":"connection"' in log.replace(": ", ":")
     assert "pipeline.retry_deadline_seconds" in log
+
+
+def test_a_daemon_that_is_stopped_while_the_broker_is_silent_ends_with_3(
+    namespace: str, topic_prefix: str
+) -> None:
+    with start_kafka(is_brief=True) as broker, start_redis() as server:
+        site = new_site(broker, server, namespace, topic_prefix)
+        site.create_topics()
+        with start_daemon([*site.settings, *QUICK, "pipeline.drain_seconds=1"]) as daemon:
+            daemon.wait_until_ready()
+            publish(site, page_json("a", essay(1)))
+            daemon.wait_for_pages(1)
+            server.process.freeze()  # the next page is still in flight when the broker falls silent
+            publish(site, page_json("b", essay(2)))
+            wait_until(lambda: daemon.metrics()["neardup_in_flight_pages"] > 0, WAIT_SECONDS)
+            broker.freeze()
+            server.process.thaw()
+
+            assert daemon.stop() == 3
+            assert "did not finish within pipeline.drain_seconds (1)" in daemon.log()
 
 
 def test_of_two_daemons_with_one_instance_id_the_first_one_ends_and_the_other_continues(site: Site) -> None:
