@@ -269,7 +269,9 @@ async def _open(
         archives = await asyncio.to_thread(build_consultation, settings, runtime.meters, policy(settings))
         text_parts = archives.text_parts if archives else frozenset[str]()
         preparation = await stack.enter_async_context(
-            open_spread_preparation(settings, runtime.meters, text_parts, run.workers, forked)
+            open_spread_preparation(
+                settings, runtime.meters, text_parts, run.workers, forked, in_columns=True
+            )
         )
         stores = await stack.enter_async_context(_open_stores(run, settings, runtime.retries))
         await asyncio.to_thread(load_kernel)

@@ -13,7 +13,7 @@ from neardup_daemon.failpoints import failing_steps
 from neardup_daemon.gc_tuning import keep_what_is_loaded
 from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.page_freezing import Filled, PageFreezer
-from neardup_daemon.preparing import forked_parents, open_parallel_preparation, sketch_config
+from neardup_daemon.preparing import forked_parents, open_spread_preparation, sketch_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop, Stopped
 from neardup_daemon.tally import dead_letter_complaint
@@ -214,10 +214,13 @@ async def _fill_from_records(
     """Freeze pages as they come, the next ones prepared meanwhile."""
     async with (
         AsyncExitStack() as stack,
-        open_parallel_preparation(settings, run.text_parts, run.workers, forked) as preparation,
+        open_spread_preparation(
+            settings, NoMeters(), run.text_parts, run.workers, forked, in_columns=False
+        ) as preparation,
         aclosing(preparation.prepared(given.records)) as batches,
     ):
         stack.enter_context(digests)
+        await asyncio.to_thread(preparation.wait_until_ready)
         freezer = PageFreezer(settings, builder, preparation, run.key_kinds, given.place_of)
         stop.is_watched = True
         pending: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -25,7 +25,6 @@ from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import WINDOW_PAGES, Frames
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation, fork_preparation
 from neardup_stream.pipeline.kept_text import TextParts
-from neardup_stream.pipeline.parallel_preparation import ParallelPreparation
 from neardup_stream.pipeline.preparation import OnRecord, Preparation, ReadsLandmarks
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.scopes import ScopeOf, scope_by
@@ -42,7 +41,6 @@ __all__ = [
     "forked_parent",
     "forked_parents",
     "index_layout",
-    "open_parallel_preparation",
     "open_preparation",
     "open_spread_preparation",
     "page_decoder",
@@ -206,29 +204,18 @@ async def open_preparation(
 
 
 @asynccontextmanager
-async def open_parallel_preparation(
-    settings: Settings, text_parts: TextParts, worker_count: int, forked: Sequence[ForkedParent] = ()
-) -> AsyncIterator[ParallelPreparation]:
-    """Open the same in several processes, each of which prepares whole batches."""
-    workers = [
-        _guarded(settings, NoMeters(), text_parts, parent) for parent in _parents(forked, worker_count)
-    ]
-    async with ParallelPreparation(workers) as preparation:
-        await _start(workers[0])
-        yield preparation
-
-
-@asynccontextmanager
 async def open_spread_preparation(
     settings: Settings,
     meters: PipelineMeters,
     text_parts: TextParts,
     worker_count: int,
     forked: Sequence[ForkedParent] = (),
+    *,
+    in_columns: bool,
 ) -> AsyncIterator[SpreadPreparation]:
     """Open the same in several processes that share each batch; they load while the caller continues."""
     workers = [
-        _guarded(settings, meters, text_parts, parent, in_columns=True)
+        _guarded(settings, meters, text_parts, parent, in_columns=in_columns)
         for parent in _parents(forked, worker_count)
     ]
     if not is_kernel_compiled():
@@ -264,7 +251,7 @@ def forked_parent(settings: Settings, text_parts: TextParts = frozenset()) -> It
 def forked_parents(
     settings: Settings, count: int, text_parts: TextParts = frozenset(), *, in_columns: bool
 ) -> Iterator[Sequence[ForkedParent]]:
-    """Fork the processes of `open_spread_preparation`, in columns, or of `open_parallel_preparation`.
+    """Fork the processes of `open_spread_preparation`.
 
     Call it while this process has one thread. The kernel of pages is loaded before, so that no other process
     loads it. The first one begins to load the rest at once, while this process loads what it needs itself.

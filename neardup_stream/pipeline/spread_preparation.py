@@ -1,8 +1,11 @@
 """Prepares the pages of one batch in several worker processes at once."""
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import aclosing
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Final, Self
@@ -82,6 +85,27 @@ class SpreadPreparation:
             self._start_others()
         pieces = [self._threads.submit(self._prepare, piece) for piece in in_chunks(records, _PIECE_RECORDS)]
         return joined([each.result() for each in pieces])
+
+    async def prepared(
+        self, batches: AsyncGenerator[Sequence[Record], None]
+    ) -> AsyncGenerator[Prepared, None]:
+        """Yield each batch, prepared, in the order of the input; `BATCHES_AT_ONCE` are prepared at once.
+
+        Close the generator if it is left early; that closes `batches` too.
+        """
+        in_flight: deque[asyncio.Task[Prepared]] = deque()
+        try:
+            async with aclosing(batches):
+                async for records in batches:
+                    in_flight.append(asyncio.create_task(asyncio.to_thread(self.prepare, records)))
+                    if len(in_flight) == BATCHES_AT_ONCE:
+                        yield await in_flight.popleft()
+            while in_flight:
+                yield await in_flight.popleft()
+        finally:
+            for batch in in_flight:
+                batch.cancel()
+            await asyncio.gather(*in_flight, return_exceptions=True)
 
     def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
         """See `ReadsLandmarks`."""

@@ -1,7 +1,12 @@
 """The pages of a batch are prepared in several processes, with the same results as in one."""
 
+import asyncio
+import os
+import signal
 import sys
-from itertools import count
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing, closing
+from itertools import count, cycle
 from types import FrameType
 from typing import Any
 
@@ -11,11 +16,13 @@ from neardup_stream.errors import InvariantBroken
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.pipeline import spread_preparation
+from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation, fork_preparation
 from neardup_stream.pipeline.preparation import OnRecord, Prepares
 from neardup_stream.pipeline.spread_preparation import SpreadPreparation
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 from tests.bad_work import BadPreparation
+from tests.framed_pages import outside_landmarks
 from tests.pipelines import Pipeline, essay, page_json
 
 LIMITS = WorkerLimits(cpu_seconds=0.5, memory_bytes=128 << 20)
@@ -29,6 +36,11 @@ def build(meters: PipelineMeters, *, on_record: OnRecord) -> BadPreparation:
 
 def build_nothing(meters: PipelineMeters, *, on_record: OnRecord) -> Prepares:  # noqa: ARG001 - see above
     raise ValueError("there is nothing to load")
+
+
+def build_killed(meters: PipelineMeters, *, on_record: OnRecord) -> Prepares:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return build(meters, on_record=on_record)
 
 
 def batches(deeds: dict[int, str]) -> list[list[Record]]:
@@ -113,6 +125,96 @@ def test_a_batch_may_start_the_workers_while_another_one_does(line: int) -> None
 
     assert len(prepared.rejected) == len(records)
     assert next(lines) > line
+
+
+async def read_all(
+    workers: Sequence[GuardedPreparation], of: AsyncGenerator[Sequence[Record], None]
+) -> list[Prepared]:
+    with SpreadPreparation(workers) as spread:
+        await asyncio.to_thread(spread.wait_until_ready)
+        return [batch async for batch in spread.prepared(of)]
+
+
+async def one_by_one(of: Iterable[Sequence[Record]]) -> AsyncGenerator[Sequence[Record], None]:
+    for batch in of:
+        yield batch
+
+
+async def test_batches_that_are_prepared_at_once_come_in_the_order_of_the_input() -> None:
+    of = batches({7: "-busy-"}) * 3
+    workers = [GuardedPreparation(build, LIMITS, NoMeters()) for _ in range(2)]
+
+    prepared = await read_all(workers, one_by_one(of))
+
+    found = [[item.record.position.offset for item in batch.items] for batch in prepared]
+    assert found == [[record.position.offset for record in batch if record.value != b"{"] for batch in of]
+
+
+async def test_a_run_that_is_left_early_closes_its_input_and_waits_for_no_worker() -> None:
+    closed: list[bool] = []
+
+    async def read() -> AsyncGenerator[Sequence[Record], None]:
+        try:
+            for batch in batches({BATCH_PAGES + 5: "-spin-"}):
+                yield batch
+        finally:
+            closed.append(True)
+
+    with SpreadPreparation([GuardedPreparation(build, LIMITS, NoMeters())]) as spread:
+        await asyncio.to_thread(spread.wait_until_ready)
+        async with aclosing(spread.prepared(read())) as prepared:
+            first = await anext(prepared)
+
+    assert len(first.items) + len(first.rejected) == BATCH_PAGES
+    assert closed == [True]
+
+
+async def test_workers_that_the_system_refuses_to_start_leave_their_work_to_the_others(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(fork_preparation(build, LIMITS)) as forked:
+        workers = [
+            GuardedPreparation(build, LIMITS, NoMeters(), forked),
+            *(GuardedPreparation(build, LIMITS, NoMeters()) for _ in range(2)),
+        ]
+        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+
+        prepared = await read_all(workers, one_by_one(batches({})))
+
+    assert len(prepared) == BATCHES
+    assert [record.message for record in caplog.records].count("worker_start_failed") == 2
+
+
+async def test_workers_that_are_killed_while_they_start_leave_their_work_to_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    read: list[Sequence[Record]] = []
+
+    async def until_one_failed() -> AsyncGenerator[Sequence[Record], None]:
+        for batch in cycle(batches({})):
+            if "worker_start_failed" in [record.message for record in caplog.records]:
+                return
+            read.append(batch)
+            yield batch
+
+    workers = [GuardedPreparation(each, LIMITS, NoMeters()) for each in (build, build_killed)]
+
+    prepared = await read_all(workers, until_one_failed())
+
+    assert len(prepared) == len(read)
+
+
+async def test_landmarks_are_read_while_batches_are_prepared() -> None:
+    page = Pipeline().preparation().prepare(batches({})[0]).arrivals[0].page
+    with SpreadPreparation([GuardedPreparation(build, LIMITS, NoMeters())]) as spread:
+        await asyncio.to_thread(spread.wait_until_ready)
+        async for _ in spread.prepared(one_by_one(batches({})[:3])):
+            lines = spread.lines_outside_landmarks(page)
+
+    expected = outside_landmarks(page)
+    assert lines is not None
+    assert expected is not None
+    assert lines.tolist() == expected.tolist()
 
 
 def test_a_run_that_ends_while_a_worker_starts_does_not_wait_for_it() -> None:
