@@ -3,20 +3,18 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import NamedTuple
 from uuid import uuid4
 
-from neardup_daemon.cluster_files import ClusterOutput, cluster_output, cluster_rows
+from neardup_daemon.cluster_files import ClusterOutput, cluster_output
 from neardup_daemon.exit_codes import OK
 from neardup_daemon.files_run_notes import FilesRunNotes
 from neardup_daemon.files_run_options import FilesRun
+from neardup_daemon.files_run_results import FilesRunResults, WritesReport
 from neardup_daemon.gc_tuning import keep_what_is_loaded
-from neardup_daemon.kept_rows import kept_rows
 from neardup_daemon.local_stores import local_stores
-from neardup_daemon.logs import log_event
 from neardup_daemon.loop_wiring import (
     LoopStores,
     build_consultation,
@@ -27,28 +25,25 @@ from neardup_daemon.loop_wiring import (
 )
 from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_spread_preparation
-from neardup_daemon.reports.findings import Findings, PageRecords
+from neardup_daemon.readable_source import ReadableSource
+from neardup_daemon.reports.findings import PageRecords
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
-from neardup_daemon.warc_output import check_warc_inputs, write_warc
-from neardup_stream.cut_short import in_thread
+from neardup_daemon.warc_output import check_warc_inputs
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.fingerprints.simhash import load_kernel
-from neardup_stream.message import Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stages import Runtime
-from neardup_stream.streams.files.corpus import check_corpus, copy_rows
+from neardup_stream.streams.files.corpus import check_corpus
 from neardup_stream.streams.files.digests import Identify
 from neardup_stream.streams.files.jsonl import JsonLinesSink
-from neardup_stream.streams.files.outputs import OutputFile, check_outputs, is_written_directly
-from neardup_stream.streams.files.source import FileSource
+from neardup_stream.streams.files.outputs import OutputFile, check_outputs
 from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_revisits import RevisitTally
-from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["FilesRunEnd", "OutputRefusedError", "run_over_files"]
 
@@ -93,29 +88,6 @@ class FilesRunEnd(NamedTuple):
     is_cut_short: bool = False
 
 
-class _ReadableSource(FileSource):
-    """Files as far as they can be read: where they are damaged the pipeline finishes what came before.
-
-    Attributes:
-        damage: of files, once all were read.
-        run_name: as it was given.
-    """
-
-    damage: CorruptData | None = None
-
-    def __init__(self, paths: Sequence[str], max_page_bytes: int, run_name: str, identify: Identify) -> None:
-        super().__init__(paths, max_page_bytes, run_name, identify)
-        self.run_name = run_name
-
-    async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
-        """Return the next records; a damaged file ends like others."""
-        try:
-            return await super().read(max_records, max_bytes)
-        except CorruptData as error:
-            self.damage = error
-            raise EndOfStream from error
-
-
 class _Outputs(NamedTuple):
     events: JsonLinesSink
     dead_letters: JsonLinesSink
@@ -129,9 +101,6 @@ class _Opened(NamedTuple):
     files: AsyncExitStack
     report: WaitingFile | None
 
-
-WritesReport = Callable[[WaitingFile, Findings, bool], None]
-"""Writes a report to a file; the flag says whether every file was read to its end."""
 
 Objects = Callable[[], str]
 """Returns why no output but the dead letters may get its name, once all records were read; else nothing."""
@@ -160,14 +129,14 @@ async def run_over_files(
     """
     _check_paths(run)
     outputs = _outputs(run)
-    source = _ReadableSource(
+    source = ReadableSource(
         run.files, settings.limits.max_page_bytes, uuid4().hex if run.is_kept else "", identify
     )
     notes = FilesRunNotes(source.place_of, for_report=bool(run.report), for_warc=bool(run.warc))
+    results = FilesRunResults(run, settings, source, notes, write_report)
     retries = build_retries(settings, meters)
     runtime = Runtime(files_loop_config(settings, is_kept=run.is_kept), retries, meters)
     stop, has_read_all, revisits = Stop(), False, None
-    unwritten = _gathered_outputs(run)
     with stop.on_signals():
         async with _open(run, settings, runtime, (source, *outputs), forked) as opened:
             stores = opened.stores
@@ -180,24 +149,16 @@ async def run_over_files(
             )
             await loop.run(stop.requested)
             has_read_all = source.is_exhausted or not stop.requested.is_set()
-            if run.clusters or run.report:
-                await _write_clusters(stores, outputs.clusters, notes.findings)
             if objection := objects():
                 raise _refused(objection, outputs.dead_letters, source.damage, notes)
-            if has_read_all:
-                await _keep_representatives(run, stores, source, settings, unwritten)
-            if has_read_all and source.damage is None:
-                revisits = await _write_revisits(run, notes, source, settings, unwritten)
-            if opened.report is not None and notes.findings is not None:
-                is_whole = has_read_all and source.damage is None
-                await in_thread(partial(write_report, opened.report, notes.findings, is_whole))
+            revisits = await results.write(stores, outputs.clusters, opened.report, has_read_all=has_read_all)
             await opened.files.aclose()
-            unwritten.intersection_update(filter(None, (run.corpus, run.warc)))
-            if has_read_all and not unwritten:
+            results.note_named()
+            if has_read_all and not results.unwritten:
                 stop.let_finish(settings.pipeline.drain_seconds)  # half an end would lose half of the events
                 await loop.end()
     is_complete = has_read_all and stop.exit_code == OK
-    _report_unwritten(unwritten, "input damaged" if is_complete else "stopped early")
+    results.report_unwritten("input damaged" if is_complete else "stopped early")
     return FilesRunEnd(
         stop.exit_code if is_complete or (run.continues and not stop.is_cut_short) else stop.unfinished_code,
         notes.first_dead_letters,
@@ -205,7 +166,7 @@ async def run_over_files(
         revisits,
         is_complete=is_complete and source.damage is None,
         has_read_all=has_read_all,
-        unwritten=sorted(unwritten),
+        unwritten=sorted(results.unwritten),
         is_cut_short=stop.is_cut_short or stop.exit_code != OK,
     )
 
@@ -227,17 +188,6 @@ def _check_paths(run: FilesRun) -> None:
         check_warc_inputs(run.files)
     for path in filter(None, (run.corpus, run.warc)):
         OutputFile(path).check_writable()
-
-
-def _gathered_outputs(run: FilesRun) -> set[str]:
-    """Return the outputs that are complete at the end only, unlike a pipe to which each event is written."""
-    direct = {path for path in (run.events, run.dead_letters) if path and is_written_directly(path)}
-    return set(run.outputs) - direct
-
-
-def _report_unwritten(paths: Iterable[str], reason: str) -> None:
-    for path in sorted(paths):
-        log_event(_logger, "output_not_written", level=logging.WARNING, path=path, reason=reason)
 
 
 def _outputs(run: FilesRun) -> _Outputs:
@@ -277,47 +227,6 @@ async def _open(
         await asyncio.to_thread(load_kernel)
         await asyncio.to_thread(preparation.wait_until_ready)
         yield _Opened(archives, preparation, stores, opened, report)
-
-
-async def _write_clusters(stores: LoopStores, output: ClusterOutput, findings: Findings | None) -> None:
-    if stores.clusters is None:
-        return
-    async for rows in cluster_rows(stores.clusters, stores.judged.records):
-        await output.write(rows)
-        if findings is not None:
-            findings.add_clusters(rows)
-    await stores.require_index()
-
-
-async def _keep_representatives(
-    run: FilesRun, stores: LoopStores, source: _ReadableSource, settings: Settings, unwritten: set[str]
-) -> None:
-    if (path := run.corpus) is None or stores.clusters is None:
-        return
-    kept = await kept_rows(stores.clusters, stores.judged.records, source.partitions)
-    await stores.require_index()
-    max_page_bytes, is_damaged = settings.limits.max_page_bytes, source.damage is not None
-
-    def copy() -> None:
-        copy_rows(run.files, kept, path, max_page_bytes, source.run_name, is_damaged=is_damaged)
-        unwritten.discard(path)  # here, because a signal that comes now makes nothing of it incomplete
-
-    await in_thread(copy)
-
-
-async def _write_revisits(
-    run: FilesRun, notes: FilesRunNotes, source: FileSource, settings: Settings, unwritten: set[str]
-) -> RevisitTally | None:
-    if (path := run.warc) is None or (duplicates := notes.duplicates) is None:
-        return None
-    inputs = list(zip(run.files, source.partitions, strict=True))
-
-    def write() -> RevisitTally:
-        revisits = write_warc(inputs, path, duplicates, settings)
-        unwritten.discard(path)
-        return revisits
-
-    return await in_thread(write)
 
 
 @asynccontextmanager
