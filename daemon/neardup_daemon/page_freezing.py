@@ -42,13 +42,14 @@ class Filled:
         dead_letter_count: records that can never become a page.
         archived_count: pages of an index without sketches, as they match an archive and `archive.on_match`
             is `skip`.
-        skipped_count: records that are no pages by nature.
+        skipped: records that are no pages by nature, by reason.
     """
 
     def __init__(self, place_of: PlaceOf = record_number) -> None:
         self._place_of = place_of
         self.inputs: Counter[str] = Counter()
-        self.page_count = self.archived_count = self.dead_letter_count = self.skipped_count = 0
+        self.page_count = self.archived_count = self.dead_letter_count = 0
+        self.skipped: Counter[str] = Counter()
         self._letters = FirstDeadLetters()
 
     @property
@@ -74,7 +75,7 @@ class Filled:
 
     def add_others(self, prepared: Prepared) -> None:
         """Count what of a batch is no page."""
-        self.skipped_count += len(prepared.skipped)
+        self.skipped.update(each.reason for each in prepared.skipped)
         self.dead_letter_count += len(prepared.rejected)
         for letter in prepared.rejected:
             self._letters.note(letter.record.position, letter.error, self._place_of)

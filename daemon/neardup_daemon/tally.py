@@ -7,7 +7,7 @@ from neardup_daemon.terminal import counted
 from neardup_stream.meters import NoMeters, Outcome
 from neardup_stream.wire.presets import PRESETS, Preset
 
-__all__ = ["Tally", "by_outcome", "by_reason", "dead_letter_complaint", "missing_preset"]
+__all__ = ["Tally", "by_outcome", "by_reason", "dead_letter_complaint", "missing_preset", "unseen_pages"]
 
 _NEARLY_ALL = 0.95
 
@@ -80,6 +80,21 @@ def missing_preset(header_count: int, preset: Preset) -> str:
     return (
         "a header of Browsertrix (json-pages-1.0) was skipped: read its lines with --page-preset browsertrix,"
         " or the id of each capture counts as another page"
+    )
+
+
+def unseen_pages(revisit_count: int) -> str:
+    """Return a warning where an archive has references in the places of pages; empty otherwise.
+
+    Args:
+        revisit_count: `revisit` records that were skipped.
+    """
+    if not revisit_count:
+        return ""
+    return (
+        f"{counted(revisit_count, 'revisit record')} skipped: such a record refers to an earlier capture and"
+        " holds no page, so the page in whose place it stands was not seen in this run; have the crawler"
+        " write every page in full (docs/crawlers.md)"
     )
 
 

@@ -14,6 +14,7 @@ from pyarrow import parquet
 
 from tests.servers.daemon import start_daemon
 from tests.system.conftest import Site, call
+from tests.unit.streams.archives import response, warc_record
 
 DATA = Path(__file__).parents[1] / "data" / "crawlers"
 SITE = "http://127.0.0.1:8765"
@@ -112,6 +113,24 @@ def test_lines_of_browsertrix_without_its_preset_are_warned_about_once() -> None
     assert plain.stderr.decode().count("warning: a header of Browsertrix (json-pages-1.0)") == 1
     assert b"--page-preset browsertrix" in plain.stderr
     assert b"warning" not in preset.stderr
+
+
+@pytest.mark.parametrize("command", ["dedup", "freeze", "produce"])
+def test_revisits_in_the_places_of_pages_are_warned_about(site: Site, tmp_path: Path, command: str) -> None:
+    site.create_topics()
+    crawl = tmp_path / "crawl.warc"
+    page, copies = response(f"{SITE}/a", b"<p>words"), (f"{SITE}/{name}" for name in "bc")
+    revisits = [
+        warc_record("revisit", copy, b"HTTP/1.1 200 OK\r\n\r\n", "application/http") for copy in copies
+    ]
+    crawl.write_bytes(page + b"".join(revisits))
+    options = ["-o", str(tmp_path / "crawl.nda")] if command == "freeze" else []
+
+    run = site.call(command, str(crawl), *options)
+
+    assert run.returncode == 0
+    assert run.stderr.decode().count("warning: 2 revisit records skipped") == 1
+    assert b"2 revisit" in run.stderr
 
 
 def test_a_parquet_file_of_other_columns_is_refused_with_their_names(tmp_path: Path) -> None:

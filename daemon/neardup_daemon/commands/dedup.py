@@ -22,7 +22,7 @@ from neardup_daemon.reports.findings import Findings
 from neardup_daemon.reports.rendering import Run
 from neardup_daemon.reports.writing import write_report
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.tally import Tally, by_outcome, missing_preset
+from neardup_daemon.tally import Tally, by_outcome, missing_preset, unseen_pages
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.pipeline.forked_parent import ForkedParent
@@ -159,7 +159,7 @@ def dedup(
         except OutputRefusedError as error:
             _print_outcomes(tally, perf_counter() - start)
             print_dead_letters(error.first_dead_letters)
-            _print_missing_preset(tally, settings)
+            _print_warnings(tally, settings)
             raise
     _print_summary(tally, perf_counter() - start, end)
     if end.is_cut_short:
@@ -170,7 +170,7 @@ def dedup(
     print_dead_letters(end.first_dead_letters)
     if end.damage is not None:
         raise end.damage
-    _print_missing_preset(tally, settings)
+    _print_warnings(tally, settings)
     return end.exit_code
 
 
@@ -209,8 +209,10 @@ def _print_outcomes(tally: Tally, seconds: float) -> None:
     click.echo(f"{counted(records, 'record')} in {seconds:.1f} s{found}", err=True)
 
 
-def _print_missing_preset(tally: Tally, settings: Settings) -> None:
-    if warning := missing_preset(tally.skipped["header"], settings.page.preset):
+def _print_warnings(tally: Tally, settings: Settings) -> None:
+    skipped = tally.skipped
+    warnings = missing_preset(skipped["header"], settings.page.preset), unseen_pages(skipped["revisit"])
+    for warning in filter(None, warnings):
         click.echo(f"warning: {warning}", err=True)
 
 

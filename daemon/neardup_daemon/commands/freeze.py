@@ -22,6 +22,7 @@ from neardup_daemon.cores import check_workers
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stopped
+from neardup_daemon.tally import by_reason, unseen_pages
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.streams.files.outputs import check_outputs, check_outside
 from neardup_stream.streams.files.source import check_inputs
@@ -229,7 +230,10 @@ def _report(output: Path, frozen: "Frozen", seconds: float) -> None:
         f" ({size / max(built.page_count, 1):.0f} a page), in {seconds:.1f} s;"
         f" {built.repeat_count:,} replaced by later ones,{archived}"
         f" {built.unindexed_count - filled.archived_count:,} too short to be compared,"
-        f" {counted(filled.dead_letter_count, 'dead letter')}, {filled.skipped_count:,} skipped",
+        f" {counted(filled.dead_letter_count, 'dead letter')}, {filled.skipped.total():,} skipped"
+        + (f" ({by_reason(filled.skipped)})" if filled.skipped else ""),
         err=True,
     )
     print_dead_letters(filled.first_dead_letters)
+    if warning := unseen_pages(filled.skipped["revisit"]):
+        click.echo(f"warning: {warning}", err=True)

@@ -9,7 +9,7 @@ from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.tally import by_reason, dead_letter_complaint, missing_preset
+from neardup_daemon.tally import by_reason, dead_letter_complaint, missing_preset, unseen_pages
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.errors import ConfigError
 
@@ -53,7 +53,9 @@ def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool
             _report(produced, settings.kafka.pages_topic)
         raise
     _report(produced, settings.kafka.pages_topic)
-    if warning := missing_preset(produced.skipped["header"], settings.page.preset):
+    skipped = produced.skipped
+    warnings = missing_preset(skipped["header"], settings.page.preset), unseen_pages(skipped["revisit"])
+    for warning in filter(None, warnings):
         click.echo(f"warning: {warning}", err=True)
     bad = produced.bad.total()
     if complaint := dead_letter_complaint(bad, produced.published + bad, files):

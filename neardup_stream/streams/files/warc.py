@@ -104,8 +104,9 @@ def _decode(
     if archived.fault:
         return raw, BadPage("bad_encoding", archived.fault)
     try:
-        if archived.headers.get("warc-type", "").lower() not in _PAGE_TYPES:
-            return b"", Skipped("warc_type")
+        kind = archived.headers.get("warc-type", "").lower()
+        if kind not in _PAGE_TYPES:
+            return b"", Skipped("revisit" if kind == "revisit" else "warc_type")
         if _OTHER_URI.match(page_url(archived)):
             return b"", Skipped("target_uri")
         content = _content(archived)

@@ -73,7 +73,7 @@ async def test_the_text_of_a_wet_file_becomes_a_page(tmp_path: Path) -> None:
             warc_record("request", URL, b"GET / HTTP/1.1\r\n", "application/http"), "warc_type", id="request"
         ),
         pytest.param(warc_record("metadata", URL, b"a: b", FIELDS), "warc_type", id="metadata"),
-        pytest.param(warc_record("revisit", URL, b"", "application/http"), "warc_type", id="revisit"),
+        pytest.param(warc_record("revisit", URL, b"", "application/http"), "revisit", id="revisit"),
         pytest.param(response(URL, b"\x89PNG", "image/png"), "content_type", id="image"),
         pytest.param(resource(URL, b"%PDF", "application/pdf"), "content_type", id="pdf-resource"),
         *(
