@@ -21,6 +21,7 @@ from neardup_stream.wire.header_limit import DEFAULT_MAX_HEADERS, check_headers
 from neardup_stream.wire.json_depth import MAX_JSON_DEPTH, is_too_deep, is_too_deep_object
 from neardup_stream.wire.lone_surrogates import lone_surrogate
 from neardup_stream.wire.presets import PRESETS, Preset
+from neardup_stream.wire.statuses import is_wanted
 from neardup_stream.wire.times import LATEST_SECONDS, parse_time
 from neardup_stream.wire.urls import canonical_url
 
@@ -45,7 +46,6 @@ OWN_FIELDS = ("neardup.fields", b"own")
 """Marks a record whose fields have our names, whatever the settings say about field names."""
 
 _BOM = b"\xef\xbb\xbf"
-
 _DETAIL_CHARACTERS = 100
 _LONGEST_KEY_URL_BYTES = 64 * 1024
 """The longest key that is parsed as a URL: keys have no limit of ours, and a megabyte takes seconds."""
@@ -128,7 +128,7 @@ class PageDecoder:
     Args:
         limits: size limits of one page.
         fields: foreign names, our name → dotted path in the crawler's JSON, e.g. `{"url": "target.url"}`.
-        statuses: HTTP statuses to keep, also pages without status; empty keeps all.
+        statuses: HTTP statuses to keep, also pages without status; empty keeps all that hold pages.
         preset: the crawler whose field names apply where `fields` has no entry.
 
     Raises:
@@ -221,7 +221,7 @@ class PageDecoder:
     def _skip(self, page: Page) -> Skipped | None:
         if page.body is not None and not is_text_type(page.content_type):
             return Skipped("content_type")
-        if self._statuses and page.status is not None and page.status not in self._statuses:
+        if not is_wanted(page.status, self._statuses):
             return Skipped("status")
         return None
 

@@ -184,5 +184,8 @@ class Pages(Section, frozen=True):
 
     status: Annotated[
         tuple[Annotated[int, Meta(ge=0, le=999)], ...],
-        Meta(description="HTTP statuses to process; other pages are skipped. Empty processes every page."),
+        Meta(
+            description="HTTP statuses to process; other pages are skipped. Empty processes every page."
+            " Answers of the statuses 1xx and 304 hold none, and are always skipped."
+        ),
     ] = ()

@@ -17,6 +17,7 @@ from neardup_stream.streams.files.http_response import MAX_HTTP_HEAD_BYTES, pars
 from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
 from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
 from neardup_stream.wire.content_types import is_text_type
+from neardup_stream.wire.statuses import holds_page
 from neardup_stream.wire.times import LATEST_SECONDS
 from neardup_stream.wire.urls import canonical_url
 
@@ -36,12 +37,14 @@ class _Content(NamedTuple):
         codings: of content and transfer, in the order in which they were applied.
         content_type: label of the body; empty for none.
         status: of HTTP.
+        lacks_body: whether there is none, though its headers state that it has bytes: an answer to HEAD.
     """
 
     body: bytes
     codings: str
     content_type: str
     status: int | None
+    lacks_body: bool = False
 
 
 def read_warc(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
@@ -104,19 +107,33 @@ def _decode(
     if archived.fault:
         return raw, BadPage("bad_encoding", archived.fault)
     try:
-        kind = archived.headers.get("warc-type", "").lower()
-        if kind not in _PAGE_TYPES:
-            return b"", Skipped("revisit" if kind == "revisit" else "warc_type")
-        if _OTHER_URI.match(page_url(archived)):
-            return b"", Skipped("target_uri")
+        if reason := _no_page_by_header(archived):
+            return b"", Skipped(reason)
         content = _content(archived)
         raw = content.body[: max_page_bytes + 1]
-        if not is_text_type(content.content_type):
-            return b"", Skipped("content_type")
+        if reason := _no_page_by_content(archived, content):
+            return b"", Skipped(reason)
         body = _decode_body(archived, content, max_page_bytes)
         return body, _page(archived, content, body, timestamp_ms)
     except BadPage as bad:
         return raw, bad
+
+
+def _no_page_by_header(archived: FramedRecord) -> str:
+    """Return why a record is skipped; empty for one that may hold a page."""
+    kind = archived.headers.get("warc-type", "").lower()
+    if kind not in _PAGE_TYPES:
+        return "revisit" if kind == "revisit" else "warc_type"
+    return "target_uri" if _OTHER_URI.match(page_url(archived)) else ""
+
+
+def _no_page_by_content(archived: FramedRecord, content: _Content) -> str:
+    """Return why a record is skipped; empty for a page."""
+    if not is_text_type(content.content_type):
+        return "content_type"
+    if not holds_page(content.status):
+        return "status"
+    return "no_body" if content.lacks_body and "warc-truncated" not in archived.headers else ""
 
 
 def _content(archived: FramedRecord) -> _Content:
@@ -129,7 +146,12 @@ def _content(archived: FramedRecord) -> _Content:
         ",".join(filter(None, codings)),
         response.headers.get("content-type", ""),
         response.status,
+        not response.body and _is_positive(response.headers.get("content-length", "")),
     )
+
+
+def _is_positive(number: str) -> bool:
+    return number.isdecimal() and number.strip("0") != ""
 
 
 def holds_http(archived: FramedRecord) -> bool:

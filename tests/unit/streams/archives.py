@@ -41,16 +41,21 @@ def conversion(uri: str, text: bytes) -> bytes:
     return warc_record("conversion", uri, text, "text/plain")
 
 
-def response(uri: str, body: bytes, content_type: str = "text/html", headers: tuple[str, ...] = ()) -> bytes:
-    """Return an HTTP response with status 200."""
-    return warc_record(
-        "response", uri, http(body, content_type, headers), "application/http; msgtype=response"
-    )
+def response(
+    uri: str,
+    body: bytes,
+    content_type: str = "text/html",
+    headers: tuple[str, ...] = (),
+    status: str = "200 OK",
+) -> bytes:
+    """Return an HTTP response."""
+    block = http(body, content_type, headers, status)
+    return warc_record("response", uri, block, "application/http; msgtype=response")
 
 
-def http(body: bytes, content_type: str, headers: tuple[str, ...] = ()) -> bytes:
+def http(body: bytes, content_type: str, headers: tuple[str, ...] = (), status: str = "200 OK") -> bytes:
     """Status line, headers, body."""
-    head = ["HTTP/1.1 200 OK", f"Content-Type: {content_type}", *headers]
+    head = [f"HTTP/1.1 {status}", f"Content-Type: {content_type}", *headers]
     return "\r\n".join([*head, "", ""]).encode() + body
 
 

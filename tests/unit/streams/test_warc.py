@@ -75,6 +75,12 @@ async def test_the_text_of_a_wet_file_becomes_a_page(tmp_path: Path) -> None:
         pytest.param(warc_record("metadata", URL, b"a: b", FIELDS), "warc_type", id="metadata"),
         pytest.param(warc_record("revisit", URL, b"", "application/http"), "revisit", id="revisit"),
         pytest.param(response(URL, b"\x89PNG", "image/png"), "content_type", id="image"),
+        pytest.param(response(URL, b"", status="304 Not Modified"), "status", id="not-modified"),
+        pytest.param(
+            response(URL, b"", headers=("Content-Encoding: zstd",), status="304"), "status", id="304-of-zstd"
+        ),
+        pytest.param(response(URL, b"", status="103 Early Hints"), "status", id="early-hints"),
+        pytest.param(response(URL, b"", headers=("Content-Length: 830",)), "no_body", id="answer-to-head"),
         pytest.param(resource(URL, b"%PDF", "application/pdf"), "content_type", id="pdf-resource"),
         *(
             pytest.param(resource(uri, b"text", "text/plain"), "target_uri", id=uri)
@@ -91,6 +97,29 @@ async def test_the_text_of_a_wet_file_becomes_a_page(tmp_path: Path) -> None:
 )
 async def test_what_is_no_page_by_nature_is_skipped(tmp_path: Path, archived: bytes, reason: str) -> None:
     assert (await read_one(tmp_path, archived)).decoded == Skipped(reason)
+
+
+@pytest.mark.parametrize(
+    "archived",
+    [
+        pytest.param(response(URL, b""), id="no-length"),
+        pytest.param(response(URL, b"", headers=("Content-Length: 00",)), id="length-of-0"),
+        pytest.param(response(URL, b"", headers=("Content-Length: none",)), id="no-number"),
+        pytest.param(
+            response(URL, b"", headers=("Content-Length: 830",)).replace(
+                b"WARC-Date", b"WARC-Truncated: time\r\nWARC-Date"
+            ),
+            id="cut-off-by-the-crawler",
+        ),
+    ],
+)
+async def test_a_response_without_a_body_is_a_page_where_it_states_none(
+    tmp_path: Path, archived: bytes
+) -> None:
+    page = (await read_one(tmp_path, archived)).decoded
+
+    assert isinstance(page, Page)
+    assert page.body == b""
 
 
 @pytest.mark.parametrize("url", ["ftp://a.example/a.txt", "file:///srv/a.html", "localhost:8080/a", "/a"])
