@@ -12,7 +12,7 @@ from fastwarc.stream_io import BrotliReader
 from neardup_stream.errors import BadPage
 from neardup_stream.streams.gzip_format import GZIP_WINDOW_BITS
 
-__all__ = ["decode_body"]
+__all__ = ["decode_body", "is_binary"]
 
 _MAX_CODINGS = 8
 _MAX_STREAMS = 10_000
@@ -34,6 +34,11 @@ class _Unfinished(_Damaged):
     def __init__(self, beginning: bytes) -> None:
         super().__init__("it is cut off")
         self.beginning = beginning
+
+
+def is_binary(body: bytes, looked_at_bytes: int) -> bool:
+    """Return whether bytes at the beginning of a body are in no text but one of UTF-16 or UTF-32."""
+    return _CONTROL_BYTES.search(body, 0, looked_at_bytes) is not None
 
 
 def decode_body(body: bytes, codings: str, max_bytes: int, *, may_be_cut: bool = False) -> bytes:
@@ -66,7 +71,7 @@ def _undo(coding: str, body: bytes, max_bytes: int, *, may_be_cut: bool) -> byte
     except _Damaged as damaged:
         if isinstance(damaged, _Unfinished) and may_be_cut:
             return damaged.beginning
-        if isinstance(damaged, _Unfinished) or _CONTROL_BYTES.search(body, 0, _LOOKED_AT_BYTES):
+        if isinstance(damaged, _Unfinished) or is_binary(body, _LOOKED_AT_BYTES):
             raise BadPage("bad_encoding", f"the body is labelled {coding}: {damaged}") from damaged
         return body
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Position, Record, Skipped
 from neardup_stream.page import Page, PageId
-from neardup_stream.streams.files.content_coding import decode_body
+from neardup_stream.streams.files.content_coding import decode_body, is_binary
 from neardup_stream.streams.files.http_response import MAX_HTTP_HEAD_BYTES, parse_response
 from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
 from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
@@ -26,6 +26,8 @@ __all__ = ["framed_records", "holds_http", "page_url", "read_warc", "warc_record
 _PAGE_TYPES = frozenset({"response", "resource", "conversion"})
 _OTHER_URI = re.compile(r"(?:dns|filedesc|metadata|urn|whois):|[a-z][a-z0-9+-]*:(?!//|\d)", re.IGNORECASE)
 """How a URI begins under which crawlers archive what is no page: `dns:`, `urn:text:`, `screenshot:`."""
+_UNLABELLED = "application/octet-stream"
+"""What some writers call content to which the server gave no label, as well as binary content."""
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
 
 
@@ -138,7 +140,7 @@ def _no_page_by_content(archived: FramedRecord, content: _Content) -> str:
 
 def _content(archived: FramedRecord) -> _Content:
     if not holds_http(archived):
-        return _Content(archived.block, "", archived.headers.get("content-type", ""), None)
+        return _Content(archived.block, "", _label(archived), None)
     response = parse_response(archived.block)
     codings = (response.headers.get("content-encoding"), response.headers.get("transfer-encoding"))
     return _Content(
@@ -148,6 +150,15 @@ def _content(archived: FramedRecord) -> _Content:
         response.status,
         not response.body and _is_positive(response.headers.get("content-length", "")),
     )
+
+
+def _label(archived: FramedRecord) -> str:
+    """Return the label of a block without HTTP; none for text that was archived without one."""
+    label, block = archived.headers.get("content-type", ""), archived.block
+    if archived.headers["warc-type"].lower() != "resource" or label.strip().lower() != _UNLABELLED:
+        return label
+    is_text = block.lstrip().startswith(b"<") or not is_binary(block, len(block))
+    return "" if is_text else label
 
 
 def _is_positive(number: str) -> bool:

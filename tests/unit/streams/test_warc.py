@@ -58,6 +58,16 @@ async def test_a_resource_becomes_a_page(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("body", [b"\n<html>\0<p>text", b"plain text\n\x1b[0m\t\xe9"])
+async def test_text_that_was_archived_without_its_label_is_a_page_without_one(
+    tmp_path: Path, body: bytes
+) -> None:
+    page = (await read_one(tmp_path, resource(URL, body, "Application/Octet-Stream"))).decoded
+
+    assert isinstance(page, Page)
+    assert (page.body, page.content_type) == (body, None)
+
+
 async def test_the_text_of_a_wet_file_becomes_a_page(tmp_path: Path) -> None:
     (record,) = await read_archive(tmp_path / "crawl.wet", conversion(URL, b"text"))
 
@@ -82,6 +92,14 @@ async def test_the_text_of_a_wet_file_becomes_a_page(tmp_path: Path) -> None:
         pytest.param(response(URL, b"", status="103 Early Hints"), "status", id="early-hints"),
         pytest.param(response(URL, b"", headers=("Content-Length: 830",)), "no_body", id="answer-to-head"),
         pytest.param(resource(URL, b"%PDF", "application/pdf"), "content_type", id="pdf-resource"),
+        pytest.param(
+            resource(URL, b"%PDF-1.7\n" + b"1 0 obj\n" * 99 + b"\x00", "application/octet-stream"),
+            "content_type",
+            id="binary-resource",
+        ),
+        pytest.param(
+            response(URL, b"<p>text", "application/octet-stream"), "content_type", id="octets-of-a-server"
+        ),
         *(
             pytest.param(resource(uri, b"text", "text/plain"), "target_uri", id=uri)
             for uri in (
