@@ -3,7 +3,8 @@
 import io
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import count
 
 from backports import zstd
@@ -12,7 +13,7 @@ from fastwarc.stream_io import BrotliReader
 from neardup_stream.errors import BadPage
 from neardup_stream.streams.gzip_format import GZIP_WINDOW_BITS
 
-__all__ = ["decode_body", "is_binary"]
+__all__ = ["decode_body", "decode_kept", "is_binary"]
 
 _MAX_CODINGS = 8
 _MAX_STREAMS = 10_000
@@ -56,24 +57,51 @@ def decode_body(body: bytes, codings: str, max_bytes: int, *, may_be_cut: bool =
     Raises:
         BadPage: the body is compressed, and damaged or cut off; or has more codings than any server applies.
     """
+    for coding in _outermost_first(codings):
+        try:
+            body = _undo(coding, body, max_bytes, may_be_cut=may_be_cut)
+        except _Damaged as damaged:
+            if is_binary(body, _LOOKED_AT_BYTES):
+                raise _bad_page(coding, damaged) from damaged
+    return body
+
+
+def decode_kept(body: bytes, codings: str, max_bytes: int, *, may_be_cut: bool = False) -> bytes:
+    """Undo those of `codings` that a crawler has left, which undid others and renamed the header of all.
+
+    A body that looks like text, or is in none of them, is returned unchanged. The arguments are those of
+    `decode_body`.
+
+    Raises:
+        BadPage: the body is compressed and cut off; or has more codings than any server applies.
+    """
+    for coding in _outermost_first(codings):
+        if is_binary(body, _LOOKED_AT_BYTES):
+            with suppress(_Damaged):
+                body = _undo(coding, body, max_bytes, may_be_cut=may_be_cut) or body
+    return body
+
+
+def _outermost_first(codings: str) -> Sequence[str]:
     named = [name.strip() for name in codings.lower().split(",")]
     applied = [name for name in named if name in _DECODERS]
     if len(applied) > _MAX_CODINGS:
         raise BadPage("over_limit", f"the body is in {len(applied)} codings, the limit is {_MAX_CODINGS}")
-    for coding in reversed(applied):
-        body = _undo(coding, body, max_bytes, may_be_cut=may_be_cut)
-    return body
+    return applied[::-1]
 
 
 def _undo(coding: str, body: bytes, max_bytes: int, *, may_be_cut: bool) -> bytes:
+    """Undo one coding; raise `_Damaged` for a body that is not in it, BadPage for one that is cut off."""
     try:
         return _DECODERS[coding](body, max_bytes)
-    except _Damaged as damaged:
-        if isinstance(damaged, _Unfinished) and may_be_cut:
-            return damaged.beginning
-        if isinstance(damaged, _Unfinished) or is_binary(body, _LOOKED_AT_BYTES):
-            raise BadPage("bad_encoding", f"the body is labelled {coding}: {damaged}") from damaged
-        return body
+    except _Unfinished as unfinished:
+        if may_be_cut:
+            return unfinished.beginning
+        raise _bad_page(coding, unfinished) from unfinished
+
+
+def _bad_page(coding: str, damaged: _Damaged) -> BadPage:
+    return BadPage("bad_encoding", f"the body is labelled {coding}: {damaged}")
 
 
 def _inflate(body: bytes, max_bytes: int, window_bits: int) -> bytes:

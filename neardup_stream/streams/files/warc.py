@@ -12,7 +12,7 @@ from typing import NamedTuple
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Position, Record, Skipped
 from neardup_stream.page import Page, PageId
-from neardup_stream.streams.files.content_coding import decode_body, is_binary
+from neardup_stream.streams.files.content_coding import decode_body, decode_kept, is_binary
 from neardup_stream.streams.files.http_response import MAX_HTTP_HEAD_BYTES, parse_response
 from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
 from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
@@ -28,6 +28,8 @@ _OTHER_URI = re.compile(r"(?:dns|filedesc|metadata|urn|whois):|[a-z][a-z0-9+-]*:
 """How a URI begins under which crawlers archive what is no page: `dns:`, `urn:text:`, `screenshot:`."""
 _UNLABELLED = "application/octet-stream"
 """What some writers call content to which the server gave no label, as well as binary content."""
+_RENAMED = "x-crawler-content-encoding"
+"""What Nutch and StormCrawler make of `Content-Encoding`, also where they do not know the coding."""
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
 
 
@@ -40,6 +42,7 @@ class _Content(NamedTuple):
         content_type: label of the body; empty for none.
         status: of HTTP.
         lacks_body: whether there is none, though its headers state that it has bytes: an answer to HEAD.
+        kept_codings: the server's, of which the crawler has undone those that it knows.
     """
 
     body: bytes
@@ -47,6 +50,7 @@ class _Content(NamedTuple):
     content_type: str
     status: int | None
     lacks_body: bool = False
+    kept_codings: str = ""
 
 
 def read_warc(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
@@ -149,6 +153,7 @@ def _content(archived: FramedRecord) -> _Content:
         response.headers.get("content-type", ""),
         response.status,
         not response.body and _is_positive(response.headers.get("content-length", "")),
+        response.headers.get(_RENAMED, ""),
     )
 
 
@@ -175,10 +180,11 @@ def holds_http(archived: FramedRecord) -> bool:
 
 
 def _decode_body(archived: FramedRecord, content: _Content, max_page_bytes: int) -> bytes:
-    body = content.body
-    if content.codings and len(body) <= max_page_bytes:
+    body, codings, kept = content.body, content.codings, content.kept_codings
+    if (codings or kept) and len(body) <= max_page_bytes:
         is_cut = "warc-truncated" in archived.headers
-        body = decode_body(body, content.codings, max_page_bytes + 1, may_be_cut=is_cut)
+        body = decode_body(body, codings, max_page_bytes + 1, may_be_cut=is_cut)
+        body = decode_kept(body, kept, max_page_bytes + 1, may_be_cut=is_cut)
     if len(body) > max_page_bytes:
         detail = f"the body has more than max_page_bytes = {max_page_bytes}"
         raise BadPage("over_limit", detail, "max_page_bytes")

@@ -4,6 +4,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from backports import zstd
 
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Record, Skipped
@@ -172,6 +173,50 @@ async def test_codings_of_http_are_undone(tmp_path: Path, body: bytes, headers: 
 
     assert isinstance(page, Page)
     assert page.body == HTML
+
+
+IN_BROTLI = bytes.fromhex("1bdb00f81da9519f3ba6fa85670c4e99a5974f580c1801b4705506")
+UTF_16 = HTML.decode("latin-1").encode("utf-16-le")
+
+
+@pytest.mark.parametrize(
+    ("stored", "coding", "body"),
+    [
+        pytest.param(IN_BROTLI, "br", HTML, id="brotli"),
+        pytest.param(zstd.compress(HTML), "ZSTD", HTML, id="zstd"),
+        pytest.param(zstd.compress(gzip.compress(HTML)), "gzip, zstd", HTML, id="gzip-in-zstd"),
+        pytest.param(HTML, "br", HTML, id="undone-by-the-crawler"),
+        *(pytest.param(UTF_16, coding, UTF_16, id=f"utf-16-{coding}") for coding in ("br", "gzip", "zstd")),
+        pytest.param(b"\x00" * 99, "sdch", b"\x00" * 99, id="unknown"),
+    ],
+)
+async def test_codings_that_the_crawler_did_not_know_are_undone(
+    tmp_path: Path, stored: bytes, coding: str, body: bytes
+) -> None:
+    archived = response(URL, stored, headers=(f"X-Crawler-Content-Encoding: {coding}",))
+
+    page = (await read_one(tmp_path, archived)).decoded
+
+    assert isinstance(page, Page)
+    assert page.body == body
+
+
+@pytest.mark.parametrize(
+    ("stored", "reason"),
+    [
+        pytest.param(zstd.compress(b"x" * 500_000), "over_limit", id="huge"),
+        pytest.param(zstd.compress(HTML)[:-5], "bad_encoding", id="cut-off"),
+    ],
+)
+async def test_a_coding_that_the_crawler_did_not_know_is_undone_within_the_same_limits(
+    tmp_path: Path, stored: bytes, reason: str
+) -> None:
+    archived = response(URL, stored, headers=("X-Crawler-Content-Encoding: zstd",))
+
+    record = await read_one(tmp_path, archived)
+
+    assert isinstance(record.decoded, BadPage)
+    assert (record.decoded.reason, record.value) == (reason, stored)
 
 
 DAMAGED = gzip.compress(HTML)[:20] + b"damage" + gzip.compress(HTML)[26:]
