@@ -11,14 +11,14 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.events import event_type
 from neardup_stream.message import Partition, Position
 from neardup_stream.streams.files.file_names import has_ending
-from neardup_stream.streams.files.inputs import is_pipe
+from neardup_stream.streams.files.inputs import compressible_endings, is_pipe
 from neardup_stream.streams.files.outputs import OutputFile
 from neardup_stream.streams.files.warc_revisits import Duplicates, RevisitTally, RunLimits, write_revisits
 from neardup_stream.streams.protocol import Sink
 
 __all__ = ["NotedDuplicates", "check_warc_inputs", "write_warc"]
 
-_WARC_NAMES = (".warc", ".warc.gz", ".wacz")
+_WARC_NAMES = (*compressible_endings((".warc",)), ".wacz")
 
 
 class _Page(msgspec.Struct, frozen=True):

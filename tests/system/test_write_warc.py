@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
+from backports import zstd
 from warcio.archiveiterator import ArchiveIterator
 
 from neardup_stream.streams.files.warc_revisits import IDENTICAL_PROFILE, NEAR_PROFILE
@@ -314,6 +316,20 @@ def test_an_open_file_is_written_where_it_is(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert sum(each.type in {"response", "revisit"} for each in records(output)) == len(PAGES)
+
+
+def test_a_zstd_archive_is_written_anew_as_any_other(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "plain.warc", tmp_path / "packed.warc.zst"
+    write(plain, list(PAGES.items()), is_gzip=False)
+    packed.write_bytes(zstd.compress(plain.read_bytes()))
+    outputs = [tmp_path / f"{source.stem}.out.warc.gz" for source in (plain, packed)]
+
+    for source, output in zip((plain, packed), outputs, strict=True):
+        dedup(str(source), "--events", os.devnull, "--write-warc", str(output))
+
+    expected, written = ([(each.type, each.payload) for each in records(output)][1:] for output in outputs)
+    assert written == expected
+    assert "revisit" in dict(written)
 
 
 @pytest.mark.parametrize("name", ["pages.jsonl", "-"])

@@ -122,8 +122,8 @@ def dedup(
 ) -> int:
     """Find the near-duplicates in files of pages.
 
-    Files are .jsonl, .jl or .ndjson (also .gz, .zst), .warc or .wet (also .gz), .wacz, or .parquet; - is
-    standard input, of any but the last.
+    Files are .jsonl, .jl, .ndjson, .warc or .wet (also .gz, .zst), .wacz, or .parquet; - is standard input,
+    of any but the last two.
     Events are written as lines of JSON: every duplicate with its matches, and every change of a cluster.
 
     \b

@@ -41,9 +41,9 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
 def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
     """Print the simhash of each page, one JSON object a line.
 
-    Files are .jsonl, .jl or .ndjson (also .gz, .zst), .warc or .wet (also .gz), .wacz, or .parquet; none,
-    or -, is standard input. A page with too few tokens has no simhash, and "undecided" says why. The
-    hashes go straight into find-all:
+    Files are .jsonl, .jl, .ndjson, .warc or .wet (also .gz, .zst), .wacz, or .parquet; none, or -, is
+    standard input. A page with too few tokens has no simhash, and "undecided" says why. The hashes go
+    straight into find-all:
 
     \b
         neardup-stream fingerprint crawl.jsonl.gz |

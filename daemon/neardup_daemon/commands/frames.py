@@ -41,10 +41,9 @@ def frames() -> None:
 def learn(settings: Settings, files: tuple[str, ...], state_dir: Path | None) -> int:
     """Learn frames from the pages of an earlier crawl.
 
-    Files are .jsonl (also .gz, .zst), .warc or .wet (also .gz), or .wacz; - is standard input. The
-    lines of each page are counted for its site, but for near-copies of earlier pages; the pages themselves
-    are not stored. An index that does not exist is created. Read a crawl once: a second time its pages are
-    counted again.
+    Files are .jsonl, .warc or .wet (also .gz, .zst), or .wacz; - is standard input. The lines of each page
+    are counted for its site, but for near-copies of earlier pages; the pages themselves are not stored. An
+    index that does not exist is created. Read a crawl once: a second time its pages are counted again.
 
     \b
         neardup-stream frames learn last-month.warc.gz --config neardup.toml

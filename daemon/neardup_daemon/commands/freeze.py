@@ -135,10 +135,9 @@ def freeze(
 ) -> int:
     """Keep the pages of a crawl in an archive, to compare later pages with.
 
-    Files are .jsonl, .jl or .ndjson (also .gz, .zst), .warc or .wet (also .gz), .wacz, or .parquet; - is
-    standard input, of any but the last. An archive keeps URLs, times and sketches, some 160 bytes a page;
-    --with says what else, or what instead. Of pages with one id the last stays. The same files give the
-    same bytes.
+    Files are .jsonl, .jl, .ndjson, .warc or .wet (also .gz, .zst), .wacz, or .parquet; - is standard input,
+    of any but the last two. An archive keeps URLs, times and sketches, some 160 bytes a page; --with says
+    what else, or what instead. Of pages with one id the last stays. The same files give the same bytes.
 
     With --index (or --state) the pages come from the page records of an index, which need no text; their
     times are when they were last seen. Once the archive is deployed, let them 'expire' at a greater age than

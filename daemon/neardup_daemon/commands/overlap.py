@@ -63,10 +63,10 @@ def overlap(
 ) -> None:
     """Find the archived pages that share passages with given ones, and mark the passages.
 
-    FILE is a crawl (.jsonl, also .gz or .zst; .warc or .wet, also .gz; .wacz; - for standard input), of
-    which every page is looked for, or one page: .txt, .md, .html. Archives are made by 'freeze --with
-    passages,texts'; where one keeps no texts, passages are estimated. Readable on a terminal, one
-    line of JSON for each page otherwise.
+    FILE is a crawl (.jsonl, .warc or .wet, also .gz or .zst; .wacz; - for standard input), of which every
+    page is looked for, or one page: .txt, .md, .html. Archives are made by 'freeze --with passages,texts';
+    where one keeps no texts, passages are estimated. Readable on a terminal, one line of JSON for each page
+    otherwise.
 
     \b
         neardup-stream freeze training-*.jsonl.gz -o training.nda --with passages,texts

@@ -192,6 +192,9 @@ def _chunks(path: str, raw: io.FileIO, members: Members) -> Iterator[bytes]:
         else:
             yield from decompress_sniffed(_pipe_chunks(raw) if is_pipe(path) else _file_chunks(raw))
     except DAMAGE as error:
+        if isinstance(error, zstd.ZstdError) and "ictionary" in str(error):
+            remedy = "which is not read here: decompress it first (zstd -d -D DICTIONARY)"
+            raise CorruptData(f"{path}: compressed with a dictionary, {remedy}") from error
         # The position may be up to one buffer after the damage.
         place = "" if is_pipe(path) or has_ending(path, COLLECTION_ENDING) else f" before byte {raw.tell()}"
         raise CorruptData(f"{path}: damaged or cut off{place}: {error}") from error

@@ -15,6 +15,8 @@ _CHUNK_BYTES = 1 << 18
 _PIECE_BYTES = 1 << 14
 """Bytes that are given at once: what is behind the end of a member or frame among them is copied."""
 _GZIP_MAGIC, _ZSTD_MAGIC = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
+_ZSTD_SKIPPABLE = tuple(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
+"""How a frame without content begins, as that with the dictionary of a WARC file."""
 
 
 def decompress_sniffed(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -38,7 +40,7 @@ def decompress_sniffed(chunks: Iterator[bytes]) -> Iterator[bytes]:
     whole = chain(filter(None, [beginning]), chunks)
     if beginning.startswith(_GZIP_MAGIC):
         yield from _decompressed(whole, _Gzip())
-    elif beginning.startswith(_ZSTD_MAGIC):
+    elif beginning.startswith((_ZSTD_MAGIC, *_ZSTD_SKIPPABLE)):
         yield from _decompressed(whole, _Zstd())
     else:
         yield from whole

@@ -53,11 +53,8 @@ def _read_sniffed(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
 
 _READERS: dict[str, _Reader] = {
     **dict.fromkeys(compressible_endings(JSON_LINES_ENDINGS), read_json_lines),
-    ".warc": read_warc,
-    ".warc.gz": read_warc,
+    **dict.fromkeys(compressible_endings((".warc", ".wet")), read_warc),
     ".wacz": read_warc,
-    ".wet": read_warc,
-    ".wet.gz": read_warc,
     PARQUET_ENDING: read_parquet,
 }
 """Readers by the end of the file name."""

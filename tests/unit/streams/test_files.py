@@ -177,7 +177,7 @@ async def test_lines_are_read_under_all_their_usual_names(
     assert [record.value for record in records] == [b"a", b"b"]
 
 
-@pytest.mark.parametrize("name", ["p.jsonl", "p.jsonl.gz", "p.jsonl.zst", "p.warc", "p.warc.gz"])
+@pytest.mark.parametrize("name", ["p.jsonl", "p.jsonl.gz", "p.jsonl.zst", "p.warc", "p.warc.gz", "p.wet.zst"])
 async def test_an_empty_file_holds_no_records(tmp_path: Path, name: str) -> None:
     assert await read_files(write(tmp_path / name, b"")) == []
 

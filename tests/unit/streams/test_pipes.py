@@ -17,7 +17,7 @@ from neardup_stream.streams.files.source import FileSource
 from neardup_stream.streams.protocol import EndOfStream
 from tests.contracts.streams import read_records
 from tests.unit.streams.archives import resource
-from tests.unit.streams.written_files import MAX_PAGE_BYTES, write
+from tests.unit.streams.written_files import MAX_PAGE_BYTES, skippable_frame, write
 
 ARCHIVE = b"".join(resource(f"http://a.example/{number}", b"text") for number in range(3))
 
@@ -44,6 +44,7 @@ def one_byte_at_a_time(path: Path, content: bytes) -> None:
         pytest.param(ARCHIVE, 3, id="warc"),
         pytest.param(gzip.compress(ARCHIVE), 3, id="warc-in-gzip"),
         pytest.param(zstd.compress(ARCHIVE), 3, id="warc-in-zstd"),
+        pytest.param(skippable_frame(b"any") + zstd.compress(ARCHIVE), 3, id="zstd-behind-other-data"),
     ],
 )
 @pytest.mark.parametrize("write_to", [Path.write_bytes, one_byte_at_a_time], ids=["whole", "in-bytes"])
@@ -75,6 +76,22 @@ async def test_a_compressed_pipe_that_is_cut_off_is_damaged(
         with pytest.raises(CorruptData, match="cut off"):
             await read_records(source, silence=1_000)
     await writing
+
+
+async def test_zstd_with_a_dictionary_is_refused_by_this_word(tmp_path: Path) -> None:
+    samples = [resource(f"http://a.example/{number}", b"text %d" % number) for number in range(1_000)]
+    trained = zstd.train_dict(samples, 2_000)
+    content = skippable_frame(trained.dict_content) + zstd.compress(ARCHIVE, zstd_dict=trained)
+    file, pipe = write(tmp_path / "a.warc.zst", content), tmp_path / "fifo"
+    os.mkfifo(pipe)
+    writing = asyncio.create_task(asyncio.to_thread(pipe.write_bytes, content))
+
+    async with FileSource([str(file), str(pipe)], MAX_PAGE_BYTES) as source:
+        with pytest.raises(CorruptData) as caught:
+            await read_records(source, silence=1_000)
+    await writing
+
+    assert str(caught.value).count("compressed with a dictionary, which is not read here") == 2
 
 
 async def test_a_pipe_gives_what_was_written_so_far_and_then_nothing(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from tests.unit.streams.archives import resource
 MAX_PAGE_BYTES = 1 << 20
 
 
-@pytest.fixture(params=["memory", "jsonl", "jsonl.gz", "jsonl.zst", "warc", "warc.gz"])
+@pytest.fixture(params=["memory", "jsonl", "jsonl.gz", "jsonl.zst", "warc", "warc.gz", "warc.zst"])
 def make_source(request: pytest.FixtureRequest, tmp_path: Path) -> MakeSource:
     kind: str = request.param
     return (
