@@ -84,7 +84,7 @@ def check_warc_inputs(paths: Sequence[str]) -> None:
     for path in paths:
         if is_pipe(path) or not has_ending(path, _WARC_NAMES):
             raise ConfigError(
-                f"{path}: --write-warc reads its inputs twice and copies records; it needs files named"
+                f"{path}: --write-warc reads its inputs again and copies records; it needs files named"
                 f" {', '.join(_WARC_NAMES)}"
             )
 

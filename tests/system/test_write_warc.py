@@ -18,6 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pytest
 from backports import zstd
 from warcio.archiveiterator import ArchiveIterator
+from warcio.warcwriter import WARCWriter
 
 from neardup_stream.streams.files.warc_revisits import IDENTICAL_PROFILE, NEAR_PROFILE
 from tests.servers.process import HEARING_SIGNALS, wait_until
@@ -281,6 +282,23 @@ def test_a_capture_that_was_not_decided_is_not_what_a_revisit_refers_to(tmp_path
     }
 
 
+def test_what_a_revisit_of_an_earlier_file_refers_to_is_copied(tmp_path: Path) -> None:
+    revisits, source, output = (tmp_path / name for name in ("revisits.warc.gz", "crawl.warc.gz", "out.warc"))
+    write(source, list(PAGES.items()))
+    copy = next(each for each in records(source) if each.headers["WARC-Target-URI"].endswith("/same"))
+    named = [copy.headers[name] for name in ("WARC-Payload-Digest", "WARC-Target-URI", "WARC-Date")]
+    with revisits.open("wb") as file:
+        writer = WARCWriter(file)
+        writer.write_record(writer.create_revisit_record("https://e.example/", *named))
+
+    summary = dedup(str(revisits), str(source), "--write-warc", str(output))
+
+    after = list(records(output))
+    assert b"0 revisits of equal payloads, 1 of near-duplicates, 0 damaged" in summary
+    assert copy in after
+    assert after[1] == next(records(revisits))
+
+
 @pytest.mark.parametrize(
     "names", [("stormcrawler-1.warc", "stormcrawler-2.warc"), ("warcio-1.wacz", "warcio-2.wacz")]
 )
@@ -340,5 +358,5 @@ def test_inputs_that_are_no_warc_files_are_refused(name: str, tmp_path: Path) ->
     run = call("dedup", path, "--write-warc", str(tmp_path / "out.warc.gz"))
 
     assert run.returncode == 2
-    assert b"--write-warc reads its inputs twice" in run.stderr
+    assert b"--write-warc reads its inputs again" in run.stderr
     assert not (tmp_path / "out.warc.gz").exists()

@@ -1,14 +1,15 @@
 """Writes the records of WARC files anew, with `revisit` records in the places of duplicates.
 
-A revisit refers to the representative's capture, which stands before it in the output, in full. So the
-output can be read without any other file.
+A revisit refers to the representative's capture, which stands before it in the output, in full. A capture to
+which a revisit of the inputs refers stays in full, too. So the output can be read without any other file, if
+the inputs could.
 """
 
 import hashlib
 import zlib
 from base64 import b32encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -24,6 +25,7 @@ from neardup_stream.streams.files.inputs import open_input
 from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc import framed_records, holds_http, page_url, warc_record
 from neardup_stream.streams.files.warc_framing import FramedRecord
+from neardup_stream.streams.files.warc_references import References
 from neardup_stream.streams.gzip_format import GZIP_WINDOW_BITS
 from neardup_stream.wire.events import event_id
 from neardup_stream.wire.pages import PageDecoder
@@ -107,9 +109,9 @@ def write_revisits(
 ) -> RevisitTally:
     """Write every record of WARC files to one file, each a gzip member; calls `check_cut` for each.
 
-    A record becomes a revisit if its own event says `duplicate` and the latest capture of its representative
-    before it that the run has decided is in the output in full, and both have a record id and a date. Its
-    record id stays, so that requests and metadata still refer to it.
+    A record becomes a revisit if its own event says `duplicate`, the latest capture of its representative
+    before it that the run has decided is in the output in full, both have a record id and a date, and no
+    revisit of the inputs refers to it. Its record id stays, so that requests and metadata still refer to it.
 
     Args:
         inputs: regular files in WARC format, in the order in which they were read before, and what was read.
@@ -118,26 +120,41 @@ def write_revisits(
         limits: of the run that decided.
 
     Raises:
-        CorruptData: a file is damaged, or has changed since it was read; the records before were written.
+        CorruptData: a file is damaged, or has changed since it was read; what was written is not whole.
+
+    Cost: a pass over the inputs for what their revisits refer to, if there are duplicates, and one to write.
     """
-    writer = _Writer(output, duplicates, limits)
+    referring = _framed(inputs, limits, 0) if duplicates.representatives else ()
+    references = References(record for _, _, record in referring)
+    writer = _Writer(output, duplicates, references, limits)
     writer.write(_warcinfo([path for path, _ in inputs], duplicates.index))
+    for position, timestamp_ms, record in _framed(inputs, limits, MAX_BLOCK_BYTES):
+        writer.take(record, position, timestamp_ms)
+    return writer.tally()
+
+
+def _framed(
+    inputs: Sequence[tuple[str, Partition]], limits: RunLimits, kept_bytes: int
+) -> Iterator[tuple[Position, int, FramedRecord]]:
+    """Yield every record, with so much of its block or more, its position and the time of its file."""
     seen: Counter[str] = Counter()
     for path, partition in inputs:
         with open_input(path, seen) as source:
             if source.partition != partition:
                 raise CorruptData(f"{path}: an input has changed while it was read; run again")
-            framed = framed_records(source, limits.max_page_bytes, MAX_BLOCK_BYTES)
+            framed = framed_records(source, limits.max_page_bytes, kept_bytes)
             for offset, record in enumerate(framed):
                 check_cut()
-                writer.take(record, Position(source.partition, offset), source.timestamp_ms)
-    return writer.tally()
+                yield Position(source.partition, offset), source.timestamp_ms, record
 
 
 class _Writer:
-    def __init__(self, output: WaitingFile, duplicates: Duplicates, limits: RunLimits) -> None:
+    def __init__(
+        self, output: WaitingFile, duplicates: Duplicates, references: References, limits: RunLimits
+    ) -> None:
         self._output = output
         self._duplicates = duplicates
+        self._references = references
         self._limits = limits
         self._wanted = frozenset(kept for _, kept in duplicates.representatives.values())
         self._captures: dict[str, _Capture | None] = {}
@@ -160,16 +177,12 @@ class _Writer:
         except BadPage:  # a dead letter of the run
             self._copy(record)
             return
-        event = event_id("duplicate", position, self._duplicates.index)
-        own_id, kept_id = self._duplicates.representatives.get(event, ("", ""))
         may_refer = all(record.headers.get(name) for name in _REFERRED_TO)
-        kept = self._captures.get(kept_id) if own_id == page_id and may_refer else None
-        if kept is not None:
-            self._revisit(record, kept, event)
-        else:
+        is_copied = not (may_refer and self._revisit(record, page_id, position))
+        if is_copied:
             self._copy(record)
         if page_id in self._wanted and self._is_decided(record, position, file_timestamp_ms):
-            self._captures[page_id] = _capture(record) if kept is None and may_refer else None
+            self._captures[page_id] = _capture(record) if is_copied and may_refer else None
 
     def _is_decided(self, record: FramedRecord, position: Position, file_timestamp_ms: int) -> bool:
         """Return whether the run took the record for a page; else the page is still what it was before."""
@@ -186,25 +199,36 @@ class _Writer:
         self._counts["copied"] += 1
         self.write(record.head.rstrip(b"\r\n") + b"\r\n\r\n", record.block)
 
-    def _revisit(self, record: FramedRecord, kept: _Capture, event: str) -> None:
-        is_identical = _capture(record).payload_digest == kept.payload_digest
+    def _revisit(self, record: FramedRecord, page_id: str, position: Position) -> bool:
+        """Write a revisit in the place of a record, if it may become one; return whether it did."""
+        event = event_id("duplicate", position, self._duplicates.index)
+        own_id, kept_id = self._duplicates.representatives.get(event, ("", ""))
+        kept = self._captures.get(kept_id) if own_id == page_id else None
+        if kept is None:
+            return False
+        own = _capture(record)
+        digests = (record.headers.get("warc-payload-digest", ""), own.payload_digest)
+        if self._references.include(own.record_id, page_id, own.date, digests):
+            return False
+        is_identical = own.payload_digest == kept.payload_digest
         self._counts["identical" if is_identical else "near"] += 1
         http_head, _ = _split(record)
         fields = {
             "WARC-Type": "revisit",
-            "WARC-Record-ID": record.headers["warc-record-id"],
-            "WARC-Target-URI": page_url(record),
-            "WARC-Date": record.headers["warc-date"],
+            "WARC-Record-ID": own.record_id,
+            "WARC-Target-URI": own.url,
+            "WARC-Date": own.date,
             "WARC-Profile": IDENTICAL_PROFILE if is_identical else NEAR_PROFILE,
             "WARC-Refers-To": kept.record_id,
             "WARC-Refers-To-Target-URI": kept.url,
             "WARC-Refers-To-Date": kept.date,
-            "WARC-Payload-Digest": _capture(record).payload_digest,
+            "WARC-Payload-Digest": own.payload_digest,
             "Neardup-Event-ID": event,
         }
         if http_head:
             fields["Content-Type"] = "application/http; msgtype=response"
         self.write(_rendered(fields, http_head))
+        return True
 
     def write(self, *pieces: bytes) -> None:
         """Write a record as a gzip member without a time, so that equal input gives equal output."""

@@ -3,7 +3,7 @@
 import gzip
 import re
 from base64 import b32encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha1
 from pathlib import Path
 
@@ -28,12 +28,12 @@ MAX_BYTES = 1 << 20
 URLS = ("https://a.example/", "https://b.example/")
 
 
-def rewritten(tmp_path: Path, archived: Sequence[bytes]) -> list[FramedRecord]:
-    """Write a capture of each URL anew, where the second page is a duplicate of the first."""
+def rewritten(tmp_path: Path, archived: Sequence[bytes], duplicate: int = 1) -> list[FramedRecord]:
+    """Write a capture of each URL anew, where the second page, at this place, is a duplicate of the first."""
     source, output = tmp_path / "crawl.warc", tmp_path / "out.warc.gz"
     source.write_bytes(b"".join(archived))
     (partition,) = partitions_of([str(source)])
-    event = event_id("duplicate", Position(partition, 1), "i")
+    event = event_id("duplicate", Position(partition, duplicate), "i")
     duplicates = Duplicates("i", {event: (URLS[1], URLS[0])}, frozenset())
 
     with WaitingFile(output, "w") as file:
@@ -98,3 +98,93 @@ def test_a_text_about_http_is_a_payload_from_its_first_byte(tmp_path: Path) -> N
     assert revisit.headers["warc-profile"] == NEAR_PROFILE
     assert revisit.headers["warc-payload-digest"] == labelled_digest(texts[1])
     assert revisit.block == b""
+
+
+def captures(body: bytes, headers: Mapping[str, str]) -> list[bytes]:
+    """Return captures of the same body; the second has more headers, and an id and a time of its own."""
+    first, second = (resource(url, body) for url in URLS)
+    second = second.replace(b"-000000000001>", b"-000000000002>").replace(b"T10:20:30Z", b"T10:20:31.5Z")
+    added = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()
+    return [first, second.replace(b"WARC-Type", added + b"WARC-Type")]
+
+
+def stored(record: FramedRecord) -> bytes:
+    """Return a record as bytes."""
+    return record.head.rstrip() + b"\r\n\r\n" + record.block + b"\r\n\r\n"
+
+
+def revisit_of(headers: Mapping[str, str]) -> bytes:
+    """Return what a crawler writes that has seen a payload before; its own page is none of `URLS`."""
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()
+    bare = warc_record("revisit", "https://c.example/", b"HTTP/1.1 200 OK\r\n\r\n", "application/http")
+    return bare.replace(b"WARC-Type", head + b"WARC-Type")
+
+
+DIGEST = labelled_digest(b"text")
+HEX_DIGEST = f"sha1:{sha1(b'text', usedforsecurity=False).hexdigest()}"
+
+
+@pytest.mark.parametrize("is_before", [False, True], ids=["behind", "before"])
+@pytest.mark.parametrize(
+    ("referring", "stated"),
+    [
+        ({"WARC-Refers-To": "<urn:uuid:00000000-0000-0000-0000-000000000002>"}, {}),
+        (
+            {
+                "WARC-Refers-To-Target-URI": f"<{URLS[1].upper()}#part>",
+                "WARC-Refers-To-Date": "2024-05-01T10:20:31Z",
+                "WARC-Payload-Digest": "sha1:of another spelling",
+            },
+            {},
+        ),
+        ({"WARC-Payload-Digest": DIGEST}, {"WARC-Payload-Digest": DIGEST}),
+        ({"WARC-Payload-Digest": DIGEST}, {}),
+        ({"WARC-Payload-Digest": HEX_DIGEST}, {}),
+        ({"WARC-Payload-Digest": DIGEST}, {"WARC-Payload-Digest": HEX_DIGEST.upper()}),
+        ({"WARC-Payload-Digest": "sha256:00"}, {"WARC-Payload-Digest": "sha256:00"}),
+        ({"WARC-Payload-Digest": DIGEST, "WARC-Refers-To-Target-URI": URLS[1]}, {}),
+    ],
+    ids=[
+        "id",
+        "URI and date",
+        "stated digest",
+        "digest",
+        "hex",
+        "stated in hex",
+        "SHA-256",
+        "URI and digest",
+    ],
+)
+def test_a_capture_to_which_a_revisit_of_the_inputs_refers_is_copied(
+    referring: dict[str, str], stated: dict[str, str], tmp_path: Path, *, is_before: bool
+) -> None:
+    archived = captures(b"text", stated)
+    archived.insert(0 if is_before else 2, revisit_of(referring))
+
+    written = rewritten(tmp_path, archived, duplicate=1 + is_before)
+
+    assert [stored(record) for record in written] == archived
+
+
+@pytest.mark.parametrize(
+    "referring",
+    [
+        {},
+        {"WARC-Refers-To": "<urn:uuid:00000000-0000-0000-0000-000000000003>", "WARC-Payload-Digest": DIGEST},
+        {"WARC-Refers-To": "<urn:uuid:00000000-0000-0000-0000-000000000001>"},
+        {"WARC-Refers-To-Target-URI": URLS[1], "WARC-Refers-To-Date": "2024-05-01T10:20:32Z"},
+        {"WARC-Payload-Digest": labelled_digest(b"another text")},
+        {"WARC-Payload-Digest": "sha1:no digest, with forty characters, in hex"},
+    ],
+    ids=["nothing", "id", "id of the representative", "date", "digest", "what is no digest"],
+)
+def test_a_revisit_that_refers_to_no_duplicate_is_copied_and_leaves_it_one(
+    referring: dict[str, str], tmp_path: Path
+) -> None:
+    archived = [*captures(b"text", {}), revisit_of(referring)]
+
+    first, second, third = rewritten(tmp_path, archived)
+
+    assert [first.headers["warc-type"], second.headers["warc-type"]] == ["resource", "revisit"]
+    assert second.headers["warc-refers-to"] == first.headers["warc-record-id"]
+    assert stored(third) == archived[2]
