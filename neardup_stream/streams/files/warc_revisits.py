@@ -93,12 +93,21 @@ class RevisitTally(NamedTuple):
 
 
 class _Capture(NamedTuple):
-    """A capture that is in the output in full."""
+    """A capture that is in the output in full, or may become a revisit.
+
+    Attributes:
+        record_id: of it.
+        url: of its page.
+        date: of it.
+        payload_digest: SHA-1 of its payload, which is how payloads are compared.
+        stated_digest: `WARC-Payload-Digest` in the words of its writer; empty for none.
+    """
 
     record_id: str
     url: str
     date: str
     payload_digest: str
+    stated_digest: str
 
 
 def write_revisits(
@@ -207,11 +216,13 @@ class _Writer:
         if kept is None:
             return False
         own = _capture(record)
-        digests = (record.headers.get("warc-payload-digest", ""), own.payload_digest)
+        digests = (own.stated_digest, own.payload_digest)
         if self._references.include(own.record_id, page_id, own.date, digests):
             return False
         is_identical = own.payload_digest == kept.payload_digest
         self._counts["identical" if is_identical else "near"] += 1
+        # Programs look a payload up by what its record states, whatever function and spelling that is.
+        digest = kept.stated_digest if is_identical and kept.stated_digest else own.payload_digest
         http_head, _ = _split(record)
         fields = {
             "WARC-Type": "revisit",
@@ -222,7 +233,7 @@ class _Writer:
             "WARC-Refers-To": kept.record_id,
             "WARC-Refers-To-Target-URI": kept.url,
             "WARC-Refers-To-Date": kept.date,
-            "WARC-Payload-Digest": own.payload_digest,
+            "WARC-Payload-Digest": digest,
             "Neardup-Event-ID": event,
         }
         if http_head:
@@ -246,7 +257,8 @@ def _capture(record: FramedRecord) -> _Capture:
     _, payload = _split(record)
     digest = b32encode(hashlib.sha1(payload, usedforsecurity=False).digest()).decode()
     record_id, date = (record.headers[name] for name in _REFERRED_TO)
-    return _Capture(record_id, page_url(record), date, f"sha1:{digest}")
+    stated = record.headers.get("warc-payload-digest", "")
+    return _Capture(record_id, page_url(record), date, f"sha1:{digest}", stated)
 
 
 def _split(record: FramedRecord) -> tuple[bytes, bytes]:

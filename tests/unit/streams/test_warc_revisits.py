@@ -4,7 +4,7 @@ import gzip
 import re
 from base64 import b32encode
 from collections.abc import Mapping, Sequence
-from hashlib import sha1
+from hashlib import sha1, sha256
 from pathlib import Path
 
 import pytest
@@ -100,6 +100,36 @@ def test_a_text_about_http_is_a_payload_from_its_first_byte(tmp_path: Path) -> N
     assert revisit.block == b""
 
 
+DIGEST = labelled_digest(b"text")
+HEX_DIGEST = f"sha1:{sha1(b'text', usedforsecurity=False).hexdigest()}"
+
+
+@pytest.mark.parametrize(
+    "stated", [f"sha256:{sha256(b'text').hexdigest()}", HEX_DIGEST, "other:of no function"]
+)
+@pytest.mark.parametrize("own", [{}, {"WARC-Payload-Digest": "md5:own"}], ids=["bare", "own"])
+def test_a_revisit_of_the_same_payload_has_the_digest_that_the_capture_states(
+    stated: str, own: dict[str, str], tmp_path: Path
+) -> None:
+    first, second = captures(b"text", own)
+    first = first.replace(b"WARC-Type", f"WARC-Payload-Digest: {stated}\r\nWARC-Type".encode())
+
+    _, revisit = rewritten(tmp_path, [first, second])
+
+    assert revisit.headers["warc-profile"] == IDENTICAL_PROFILE
+    assert revisit.headers["warc-payload-digest"] == stated
+
+
+def test_payloads_are_compared_by_their_bytes_and_not_by_what_their_records_state(tmp_path: Path) -> None:
+    stated = b"WARC-Payload-Digest: sha256:of both\r\nWARC-Type"
+    archived = [resource(url, url.encode()).replace(b"WARC-Type", stated) for url in URLS]
+
+    _, revisit = rewritten(tmp_path, archived)
+
+    assert revisit.headers["warc-profile"] == NEAR_PROFILE
+    assert revisit.headers["warc-payload-digest"] == labelled_digest(URLS[1].encode())
+
+
 def captures(body: bytes, headers: Mapping[str, str]) -> list[bytes]:
     """Return captures of the same body; the second has more headers, and an id and a time of its own."""
     first, second = (resource(url, body) for url in URLS)
@@ -118,10 +148,6 @@ def revisit_of(headers: Mapping[str, str]) -> bytes:
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()
     bare = warc_record("revisit", "https://c.example/", b"HTTP/1.1 200 OK\r\n\r\n", "application/http")
     return bare.replace(b"WARC-Type", head + b"WARC-Type")
-
-
-DIGEST = labelled_digest(b"text")
-HEX_DIGEST = f"sha1:{sha1(b'text', usedforsecurity=False).hexdigest()}"
 
 
 @pytest.mark.parametrize("is_before", [False, True], ids=["behind", "before"])
