@@ -136,15 +136,14 @@ def messages_of(
             produced.refuse(record, record.decoded)
         elif record.decoded is None and is_header(record.value or b""):
             produced.skipped["header"] += 1
+        elif isinstance(message := _message(record, foreign), Skipped):
+            produced.skipped[message.reason] += 1
+        elif not (problem := _too_large(message, limits)):
+            messages.append(message)
+        elif limits.skips_too_large:
+            produced.refuse(record, BadPage("over_limit", problem))
         else:
-            message = _message(record, foreign)
-            problem = _too_large(message, limits)
-            if not problem:
-                messages.append(message)
-            elif limits.skips_too_large:
-                produced.refuse(record, BadPage("over_limit", problem))
-            else:
-                raise ConfigError(f"{problem}; or leave such pages out with --skip-too-large")
+            raise ConfigError(f"{problem}; or leave such pages out with --skip-too-large")
     return messages
 
 
@@ -164,20 +163,22 @@ def _too_large(message: Message, limits: Limits) -> str:
     return ""
 
 
-def _message(record: Record, foreign: ForeignFields | None) -> Message:
+def _message(record: Record, foreign: ForeignFields | None) -> Message | Skipped:
     now_ms = int(time() * 1000)
     if isinstance(record.decoded, Page):
         key, value = record.decoded.id.encode(), _page_json(record.decoded)
         return Message(key=key, value=value, headers=(OWN_FIELDS,), timestamp_ms=now_ms)
     line = record.value or b""
     renamed = _renamed(line, foreign) if foreign else None
+    if isinstance(renamed, Skipped):
+        return renamed
     if renamed is None:
         return Message(key=key_of(line), value=record.value, timestamp_ms=now_ms)
     return Message(key=key_of(renamed), value=renamed, headers=(OWN_FIELDS,), timestamp_ms=now_ms)
 
 
-def _renamed(line: bytes, foreign: ForeignFields) -> bytes | None:
-    """Return the page with our field names; None for a line that the daemon will refuse with the reason."""
+def _renamed(line: bytes, foreign: ForeignFields) -> bytes | Skipped | None:
+    """Return the page with our field names, or why it is skipped; None for a line that the daemon refuses."""
     try:
         line.decode()  # also what is not taken over
         return None if is_too_deep(line) else foreign.renamed(line.removeprefix(BOM_UTF8))

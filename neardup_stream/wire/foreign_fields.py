@@ -5,12 +5,12 @@ crawler wrote.
 """
 
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 
 import msgspec
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.wire.presets import Paths
+from neardup_stream.message import Skipped
+from neardup_stream.wire.presets import AMENDMENTS, PRESETS, Preset
 
 __all__ = ["ForeignFields"]
 
@@ -19,7 +19,6 @@ _INNER = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _OPENING = ord("[")
 _NULL = b"null"
-_NO_PRESET: Paths = MappingProxyType({})
 _VERBATIM = "meta"
 """The field whose value may be a list."""
 
@@ -32,35 +31,41 @@ class ForeignFields:
             its own path. Two names may share a path, and one path may be a prefix of another. A list with
             one value, as some crawlers write for multi-valued fields, is replaced by that value.
         names: every name a page may have.
-        preset: the paths of a known crawler; `paths` take precedence.
+        preset: the crawler; `paths` take precedence over what is known of it.
 
     Raises:
         ConfigError: an unknown name, or a path with an empty step.
     """
 
-    def __init__(self, paths: Mapping[str, str], names: Collection[str], preset: Paths = _NO_PRESET) -> None:
+    def __init__(self, paths: Mapping[str, str], names: Collection[str], preset: Preset = "none") -> None:
         for name, path in paths.items():
             if name not in names:
                 raise ConfigError(f"page.fields.{name}: no such field; valid names are {', '.join(names)}")
             if "" in path.split("."):
                 raise ConfigError(f"page.fields.{name} = {path!r}: a path consists of names joined by dots")
         every: dict[str, tuple[str, ...]] = {name: (name,) for name in names}
-        every |= {**preset, **{name: (path,) for name, path in paths.items()}}
+        every |= {**PRESETS[preset], **{name: (path,) for name, path in paths.items()}}
         self._steps = {name: [path.split(".") for path in every[name]] for name in names}
+        self._amend = AMENDMENTS.get(preset)
+        self._set_names = frozenset(paths)
 
-    def renamed(self, json: bytes) -> bytes:
-        """Return the page under our names; omits fields whose path does not exist.
+    def renamed(self, json: bytes) -> bytes | Skipped:
+        """Return the page under our names, or why its crawler's are skipped; omits fields that do not exist.
 
         Raises:
             msgspec.DecodeError: invalid JSON, or a step of a path is not an object.
         """
         page = _PAGE.decode(json)
         found = ((name, _first_at(page, paths)) for name, paths in self._steps.items())
-        values = (
-            (name, raw if raw is None or name == _VERBATIM else _only_value(raw)) for name, raw in found
-        )
-        fields = [b'"%b":%b' % (name.encode(), raw) for name, raw in values if raw is not None]
-        return b"{%b}" % b",".join(fields)
+        fields = {
+            name: raw if name == _VERBATIM else _only_value(raw) for name, raw in found if raw is not None
+        }
+        if self._amend is not None:
+            amended = self._amend(page)
+            if isinstance(amended, Skipped):
+                return amended
+            fields |= {name: raw for name, raw in amended.items() if name not in self._set_names}
+        return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in fields.items())
 
 
 def _first_at(page: Mapping[str, msgspec.Raw], paths: list[list[str]]) -> msgspec.Raw | None:

@@ -164,7 +164,7 @@ class PageDecoder:
         if record.decoded is None and is_header(value):
             return Skipped("header")
         foreign = None if OWN_FIELDS in record.headers else self._foreign
-        page = record.decoded or self._page(self._parse(value, foreign), record.timestamp_ms)
+        page = record.decoded or self._parsed(value, foreign, record.timestamp_ms)
         if isinstance(page, BadPage):
             raise page
         if isinstance(page, Skipped):
@@ -172,24 +172,25 @@ class PageDecoder:
         self._check_fields(page)
         return self._skip(page) or page
 
-    def _parse(self, value: bytes, foreign: ForeignFields | None) -> PageInput:
+    def _parsed(self, value: bytes, foreign: ForeignFields | None, timestamp_ms: int) -> Page | Skipped:
         json = value.removeprefix(_BOM)
         if not json:
             raise BadPage("empty_value", "the value is empty")
         try:
             json.decode()  # msgspec does not validate the fields it skips (unknown ones, `meta`)
-            if foreign:
-                json = foreign.renamed(json)
-            given = self._inputs.decode(json)
+            renamed = foreign.renamed(json) if foreign else json
+            if isinstance(renamed, Skipped):
+                return renamed
+            given = self._inputs.decode(renamed)
         except UnicodeDecodeError as error:
             raise BadPage("invalid_utf8", str(error)) from error
         except RecursionError as error:
             raise _too_deep() from error
         except msgspec.DecodeError as error:
             raise _unreadable(json, error) from error
-        if is_too_deep_object(value.removeprefix(_BOM), _content_bytes(given)):
+        if is_too_deep_object(json, _content_bytes(given)):
             raise _too_deep()
-        return given
+        return self._page(given, timestamp_ms)
 
     def _page(self, given: PageInput, timestamp_ms: int) -> Page:
         check_one_body(given)
@@ -236,8 +237,7 @@ def foreign_fields(fields: Mapping[str, str], preset: Preset) -> ForeignFields |
     Raises:
         ConfigError: `fields` names a field that no page has, or an empty path.
     """
-    paths = PRESETS[preset]
-    return ForeignFields(fields, PageInput.__struct_fields__, paths) if fields or paths else None
+    return ForeignFields(fields, PageInput.__struct_fields__, preset) if fields or PRESETS[preset] else None
 
 
 def is_header(value: bytes) -> bool:

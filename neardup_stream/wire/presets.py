@@ -1,13 +1,18 @@
-"""Map the field names of known crawlers to ours.
+"""Map the field names of known crawlers to ours, and amend what their fields say.
 
 An id that a crawler generates for each capture does not identify a page: a re-crawled page would be a
 duplicate of itself. For such crawlers the URL is the identity.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
-__all__ = ["PRESETS", "Paths", "Preset"]
+from msgspec import Raw
+
+from neardup_stream.message import Skipped
+from neardup_stream.wire.nutch_dump import dumped_fields
+
+__all__ = ["AMENDMENTS", "PRESETS", "Amend", "Paths", "Preset"]
 
 Preset = Literal["none", "scrapy", "browsertrix", "nutch", "stormcrawler"]
 """A crawler whose field names are known."""
@@ -20,7 +25,7 @@ PRESETS: Final[Mapping[Preset, Paths]] = {
     "none": {},
     # Items that a spider yields; these names follow `Response`, whose text is stored under one of them.
     "scrapy": {"html": ("html", "body", "content"), "body": (), "id": ()},
-    # Lines of `pages.jsonl`; `id` is a new UUID for each capture.
+    # Lines of `pages.jsonl` and `extraPages.jsonl`; `id` is a new UUID for each capture.
     "browsertrix": {"id": (), "fetched_at": ("ts",)},
     # `commoncrawldump` writes `response`, the index writers `content`; a status is a string there.
     "nutch": {
@@ -36,3 +41,9 @@ PRESETS: Final[Mapping[Preset, Paths]] = {
     "stormcrawler": {"text": ("content", "text"), "body": (), "id": ()},
 }
 """The paths of each crawler."""
+
+Amend = Callable[[Mapping[str, Raw]], Mapping[str, Raw] | Skipped]
+"""A page as its crawler wrote it → those of our fields that no path leads to, or why it is skipped."""
+
+AMENDMENTS: Final[Mapping[Preset, Amend]] = {"nutch": dumped_fields}
+"""Of the crawlers that need one."""

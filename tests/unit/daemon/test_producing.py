@@ -138,6 +138,15 @@ def test_a_line_that_cannot_be_rewritten_is_sent_unchanged() -> None:
     assert [message.headers for message in messages] == [()] * len(lines)
 
 
+def test_what_the_preset_of_a_crawler_skips_is_counted_and_not_published() -> None:
+    image = b'{"url": "u", "response": {"headers": {"Content-Type": "image/png"}, "body": "PNG"}}'
+    produced = Produced()
+
+    messages = messages_of([_line(image)], Limits(1 << 20, None), produced, foreign_fields({}, "nutch"))
+
+    assert (messages, produced.skipped) == ([], {"content_type": 1})
+
+
 def _line(line: bytes) -> Record:
     return Record(position=Position(Partition("file", 0), 0), key=None, value=line)
 

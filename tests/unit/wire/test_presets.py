@@ -116,6 +116,91 @@ def test_times_of_browsertrix_are_those_of_the_capture() -> None:
     assert page.fetched_at_seconds == pytest.approx(1_795_309_260.123)
 
 
+@pytest.mark.parametrize(
+    ("crawled", "dumped"),
+    [
+        ("http://a.example/b?c=1&d=2", "http://a.example/b%3Fc=1&d=2"),
+        ("http://a.example/b?c=%20%26", "http://a.example/b%3Fc=%2520%2526"),
+        ("http://a.example/%C3%BCber?c=ü", "http://a.example/%25C3%25BCber%3Fc=%C3%BC"),
+        ("http://bücher.example/+[]|^`#", "http://b%C3%BCcher.example/%2B%5B%5D%7C%5E%60%23"),
+        ("http://a.example/~!$'()*,;:@=_.-", "http://a.example/~!$'()*,;:@=_.-"),
+        ("http://a.example/b?c=%2520", "http://a.example/b?c=%2520"),
+        ("http://a.example/%25zz%80", "http://a.example/%25zz%80"),
+    ],
+)
+def test_the_address_that_the_dump_of_nutch_encodes_is_that_of_the_crawl(crawled: str, dumped: str) -> None:
+    decoder = PageDecoder(preset="nutch")
+
+    page = _decode(decoder, {**_nutch_dump(1), "url": dumped, "key": "example_a_3f7"})
+
+    assert isinstance(page, Page)
+    assert page.url == crawled
+
+
+def test_an_address_that_is_the_key_of_its_document_too_is_none_that_the_dump_encodes() -> None:
+    url = "http://a.example/b%2Fc"
+
+    page = _decode(PageDecoder(preset="nutch"), {**_nutch_dump(1), "url": url, "key": url})
+
+    assert isinstance(page, Page)
+    assert page.url == url
+
+
+def test_the_index_writers_of_nutch_encode_no_address() -> None:
+    url = "http://a.example/b%2Fc"
+
+    page = _decode(PageDecoder(preset="nutch"), {**_nutch_index(1), "url": url})
+
+    assert isinstance(page, Page)
+    assert page.url == url
+
+
+@pytest.mark.parametrize("pairs", [False, True], ids=["object", "-jsonArray"])
+@pytest.mark.parametrize("media_type", ["image/png", "application/pdf", "application/json; charset=utf-8"])
+def test_bodies_of_the_dump_of_nutch_that_are_no_text_are_skipped(media_type: str, *, pairs: bool) -> None:
+    assert _decode(PageDecoder(preset="nutch"), _with_headers({"Content-Type": media_type}, pairs=pairs)) == (
+        Skipped("content_type")
+    )
+
+
+@pytest.mark.parametrize("pairs", [False, True], ids=["object", "-jsonArray"])
+@pytest.mark.parametrize("media_type", ["", None, "application/xhtml+xml", "text/plain"])
+def test_bodies_of_the_dump_of_nutch_that_may_be_text_are_pages_of_the_time_of_their_fetch(
+    media_type: str | None, *, pairs: bool
+) -> None:
+    headers = {"Content-Type": media_type, "nutch.fetch.time": "1795799805757", "Server": None}
+
+    page = _decode(PageDecoder(preset="nutch"), _with_headers(headers, pairs=pairs))
+
+    assert isinstance(page, Page)
+    assert (page.html, page.fetched_at_seconds) == ("<p>text 1", 1_795_799_805.757)
+
+
+@pytest.mark.parametrize("milliseconds", [None, "", "soon", "-1", "9" * 15])
+def test_what_is_no_time_in_the_dump_of_nutch_is_the_time_of_its_record(milliseconds: str | None) -> None:
+    page = _decode(PageDecoder(preset="nutch"), _with_headers({"nutch.fetch.time": milliseconds}))
+
+    assert isinstance(page, Page)
+    assert page.fetched_at_seconds == 0
+
+
+@pytest.mark.parametrize("headers", [None, "text", {"Content-Type": ["image/png"]}, [["one"]]])
+def test_a_document_with_headers_that_nutch_does_not_write_is_read_by_its_paths_alone(
+    headers: object,
+) -> None:
+    page = _decode(PageDecoder(preset="nutch"), {**_with_headers(headers), "url": "http://a.example/b%3F"})
+
+    assert isinstance(page, Page)
+    assert (page.url, page.html) == ("http://a.example/b%3F", "<p>text 1")
+
+
+def _with_headers(headers: object, *, pairs: bool = False) -> dict[str, Any]:
+    """Return a document of the dump; its headers are a list of pairs if it was made with `-jsonArray`."""
+    written = _nutch_dump(1)
+    written["response"]["headers"] = list(headers.items()) if isinstance(headers, dict) and pairs else headers
+    return written
+
+
 def test_names_that_are_set_go_before_those_of_the_crawler() -> None:
     decoder = PageDecoder(fields={"id": "key", "html": "request.method"}, preset="nutch")
 
@@ -123,6 +208,17 @@ def test_names_that_are_set_go_before_those_of_the_crawler() -> None:
 
     assert isinstance(page, Page)
     assert (page.id, page.html) == ("key-1", "GET")
+
+
+def test_an_address_by_a_name_that_is_set_is_not_decoded() -> None:
+    decoder = PageDecoder(fields={"url": "response.server"}, preset="nutch")
+    written = {**_nutch_dump(1), "url": "http://a.example/b%3Fc=1"}
+    written["response"]["server"] = "http://a.example/d%3Fe=1"
+
+    page = _decode(decoder, written)
+
+    assert isinstance(page, Page)
+    assert page.url == "http://a.example/d%3Fe=1"
 
 
 @pytest.mark.parametrize("preset", ["none", "browsertrix"])
