@@ -61,7 +61,7 @@ class ForeignFields:
             name: raw if name == _VERBATIM else _only_value(raw) for name, raw in found if raw is not None
         }
         if self._amend is not None:
-            amended = self._amend(page)
+            amended = self._amend(page, fields)
             if isinstance(amended, Skipped):
                 return amended
             fields |= {name: raw for name, raw in amended.items() if name not in self._set_names}

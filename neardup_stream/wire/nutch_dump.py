@@ -38,14 +38,16 @@ _RESPONSES = msgspec.json.Decoder(_Response)
 _STRINGS = msgspec.json.Decoder(str)
 
 
-def dumped_fields(page: Mapping[str, Raw]) -> Mapping[str, Raw] | Skipped:
+def dumped_fields(page: Mapping[str, Raw], found: Mapping[str, Raw]) -> Mapping[str, Raw] | Skipped:
     """Return the URL and the time of a document of the dump; that it is skipped if its body is no text.
 
     The dump encodes the whole URL as if it were a path, and has bodies of every media type.
 
     Args:
         page: as Nutch wrote it; a document of its index writers has neither.
+        found: its fields under our names, not used.
     """
+    del found
     if "response" not in page or "url" not in page:
         return {}
     try:

@@ -14,6 +14,8 @@ from neardup_stream.wire.nutch_dump import dumped_fields
 
 __all__ = ["AMENDMENTS", "PRESETS", "Amend", "Paths", "Preset"]
 
+_NULL = b"null"
+
 Preset = Literal["none", "scrapy", "browsertrix", "nutch", "stormcrawler"]
 """A crawler whose field names are known."""
 
@@ -42,8 +44,18 @@ PRESETS: Final[Mapping[Preset, Paths]] = {
 }
 """The paths of each crawler."""
 
-Amend = Callable[[Mapping[str, Raw]], Mapping[str, Raw] | Skipped]
-"""A page as its crawler wrote it → those of our fields that no path leads to, or why it is skipped."""
+Amend = Callable[[Mapping[str, Raw], Mapping[str, Raw]], Mapping[str, Raw] | Skipped]
+"""A page as its crawler wrote it, and the fields that paths found → fields that no path leads to, or why the
+page is skipped."""
 
-AMENDMENTS: Final[Mapping[Preset, Amend]] = {"nutch": dumped_fields}
+
+def _without_text(page: Mapping[str, Raw], found: Mapping[str, Raw]) -> Mapping[str, Raw] | Skipped:
+    """Skip what has an address and no text, as what Browsertrix lists of a PDF and of a page that failed."""
+    del page
+    bodies = (found[name] for name in ("html", "text", "body") if name in found)
+    has_body = any(memoryview(body) != _NULL for body in bodies)
+    return {} if has_body or "url" not in found else Skipped("no_text")
+
+
+AMENDMENTS: Final[Mapping[Preset, Amend]] = {"browsertrix": _without_text, "nutch": dumped_fields}
 """Of the crawlers that need one."""

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from neardup_stream.errors import BadPage
 from neardup_stream.message import Partition, Position, Record, Skipped
 from neardup_stream.page import Page
 from neardup_stream.wire.pages import PageDecoder
@@ -219,6 +220,32 @@ def test_an_address_by_a_name_that_is_set_is_not_decoded() -> None:
 
     assert isinstance(page, Page)
     assert page.url == "http://a.example/d%3Fe=1"
+
+
+@pytest.mark.parametrize(
+    "more", [{"mime": "application/pdf", "loadState": 2}, {"loadState": 0}, {"text": None}]
+)
+def test_a_line_of_browsertrix_without_text_is_skipped(more: dict[str, Any]) -> None:
+    line = {name: value for name, value in _browsertrix(1).items() if name != "text"} | more
+
+    assert _decode(PageDecoder(preset="browsertrix"), line) == Skipped("no_text")
+
+
+def test_a_page_without_text_that_browsertrix_did_not_write_is_bad() -> None:
+    page = {"url": URL}
+
+    for decoder, bad in ((PageDecoder(), page), (PageDecoder(preset="browsertrix"), {"title": "A"})):
+        with pytest.raises(BadPage):
+            _decode(decoder, bad)
+
+
+def test_a_line_of_browsertrix_has_its_text_where_it_is_set() -> None:
+    line = {"url": URL, "title": "some words"}
+
+    page = _decode(PageDecoder(fields={"text": "title"}, preset="browsertrix"), line)
+
+    assert isinstance(page, Page)
+    assert page.text == "some words"
 
 
 @pytest.mark.parametrize("preset", ["none", "browsertrix"])
