@@ -2,6 +2,7 @@
 
 import json
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -57,6 +58,31 @@ def test_fields_may_be_bytes_as_headers_of_a_response_are(charset: bytes | None)
     page = sent(item)
 
     assert (page.url, text(page)) == (PAGE, "größer")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"charset": "cp1252", "content_type": "application/json"},
+        {"content_type": "text/html; charset=cp1252"},
+    ],
+)
+@pytest.mark.parametrize("name", ["html", "text"])
+def test_bytes_are_compared_as_the_text_that_they_encode(name: str, labels: dict[str, str]) -> None:
+    content = "<p>größer</p> 1 &lt; 2"
+
+    of_string, of_bytes = [
+        text(sent({"url": PAGE, name: value, **labels})) for value in (content, content.encode("cp1252"))
+    ]
+
+    assert of_bytes == of_string
+    assert "größer" in of_bytes
+
+
+def test_a_time_is_sent_as_a_daemon_reads_it() -> None:
+    page = sent({"url": PAGE, "text": "some words", "fetched_at": datetime(1970, 1, 2, tzinfo=UTC)})
+
+    assert page.fetched_at_seconds == 86_400
 
 
 def test_a_body_that_is_a_string_is_markup_as_in_the_preset_scrapy() -> None:

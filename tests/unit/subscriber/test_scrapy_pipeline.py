@@ -5,14 +5,12 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
 import attrs
 import pytest
-from neardup_daemon.inspect.page_lookup import given_record
 from scrapy import Field, Item, Request, Spider, signals
 from scrapy.core.downloader import Slot
 from scrapy.core.engine import ExecutionEngine
@@ -22,10 +20,7 @@ from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from neardup_stream.page import Page
 from neardup_stream.subscriber.scrapy_pipeline import DuplicatesPipeline
-from neardup_stream.text.page_text import page_text
-from neardup_stream.wire.pages import PageDecoder
 
 PAGE = "https://example.com/a"
 DUPLICATE: Final = {
@@ -83,33 +78,6 @@ def test_an_address_may_end_in_a_slash() -> None:
     assert api.requests[0].url == f"{API}/v1/pages"
 
 
-def sent_text(request: Request) -> str:
-    """Return the text that a daemon compares of a page that was sent."""
-    page = PageDecoder().decode(given_record(request.body, ()))
-    assert isinstance(page, Page)
-    return page_text(page, "all_text").text
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        {"charset": "cp1252", "content_type": "application/json"},
-        {"content_type": "text/html; charset=cp1252"},
-    ],
-)
-@pytest.mark.parametrize("name", ["html", "text"])
-def test_bytes_are_compared_as_the_text_that_they_encode(name: str, labels: dict[str, str]) -> None:
-    content = "<p>größer</p> 1 &lt; 2"
-    api = Api()
-
-    for value in (content, content.encode("cp1252")):
-        process({"url": PAGE, name: value, **labels}, api)
-
-    of_string, of_bytes = map(sent_text, api.requests)
-    assert of_bytes == of_string
-    assert "größer" in of_bytes
-
-
 def test_requests_with_the_token_go_through_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://user:word@proxy.example:3128")
     monkeypatch.delenv("no_proxy", raising=False)
@@ -155,16 +123,6 @@ def test_autothrottle_does_not_delay_requests_to_the_api() -> None:
         )
 
     assert {name: slot.delay for name, slot in slots.items()} == {"site": 5, "neardup": 0}
-
-
-def test_a_time_is_sent_as_a_daemon_reads_it() -> None:
-    api = Api()
-
-    process({"url": PAGE, "text": "some words", "fetched_at": datetime(1970, 1, 2, tzinfo=UTC)}, api)
-
-    page = PageDecoder().decode(given_record(api.requests[0].body, ()))
-    assert isinstance(page, Page)
-    assert page.fetched_at_seconds == 86_400
 
 
 def test_a_page_is_sent_in_the_bytes_that_its_text_has_in_utf_8() -> None:
