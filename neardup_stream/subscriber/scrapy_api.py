@@ -5,7 +5,7 @@ import json
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from scrapy import Request
@@ -25,6 +25,9 @@ _SLOT: Final = "neardup"
 _AT_ONCE: Final = 16
 _REFUSALS: Final = 30
 """So many times a page is refused for want of a turn until it stays unanswered."""
+
+_SKIPPED: Final = "the page is skipped"
+"""In the detail of an answer 422 about a page that daemons skip: an image, a status that is not wanted."""
 
 _LONGEST_WAIT_SECONDS: Final = 10
 _WAIT_SECONDS: Final = 1
@@ -71,13 +74,13 @@ class QueryApi:
         # Without a delay Scrapy sends more than that at once.
         self._turns = asyncio.Semaphore(slot.get("concurrency", _AT_ONCE))
 
-    async def ask(self, page: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the answer about a page; None if there is none."""
+    async def ask(self, page: Mapping[str, Any]) -> Mapping[str, Any] | Literal["skipped", "unanswered"]:
+        """Return the answer about a page; in a word if the API skips it, or there is none."""
         try:
             body = encoded(page)
         except (TypeError, ValueError) as error:
             _logger.warning("neardup_unencoded: %s: %s", page["url"], error)
-            return None
+            return "unanswered"
         request = Request(
             self._url,
             method="POST",
@@ -89,15 +92,7 @@ class QueryApi:
         )
         async with self._turns:
             response = await self._admitted(request)
-        if response is None:
-            return None
-        if response.status != HTTPStatus.OK:
-            _logger.warning("neardup_unanswered: %s for %s", _complaint(response), page["url"])
-            return None
-        answer = _json_object(response)
-        if answer is None:
-            _logger.warning("neardup_unanswered: no JSON object for %s", page["url"])
-        return answer
+        return "unanswered" if response is None else _answer(response, page["url"])
 
     async def _admitted(self, request: Request) -> Response | None:
         """Send a request until the API has a turn for it, or the crawl is ending."""
@@ -147,6 +142,20 @@ def _endpoint(url: str, path: str) -> str:
     if not path.startswith("/"):
         raise ValueError(f"NEARDUP_API_PATH is {path!r}: it begins with /")
     return url.rstrip("/") + path
+
+
+def _answer(response: Response, url: str) -> Mapping[str, Any] | Literal["skipped", "unanswered"]:
+    """Return what the API says about a page; in a word if it skips it, or says nothing."""
+    answer = _json_object(response)
+    if response.status == HTTPStatus.OK:
+        if answer is not None:
+            return answer
+        _logger.warning("neardup_unanswered: no JSON object for %s", url)
+    elif response.status == HTTPStatus.UNPROCESSABLE_ENTITY and _SKIPPED in str((answer or {}).get("detail")):
+        return "skipped"
+    else:
+        _logger.warning("neardup_unanswered: %s for %s", _complaint(response), url)
+    return "unanswered"
 
 
 def _seconds_to_wait(response: Response) -> int:

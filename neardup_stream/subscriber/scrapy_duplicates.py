@@ -54,9 +54,11 @@ class DuplicatesPipeline:
             count(self._crawler, "skipped")
             return item
         answer = await self._api.ask(page)
-        original = None if answer is None else duplicate_of(answer)
-        outcome = "unanswered" if answer is None else "duplicates" if original else "kept"
-        count(self._crawler, outcome)
+        if isinstance(answer, str):
+            count(self._crawler, answer)
+            return item
+        original = duplicate_of(answer)
+        count(self._crawler, "kept" if original is None else "duplicates")
         if original is None:
             return item
         if self._action == "drop":

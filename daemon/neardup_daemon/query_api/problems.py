@@ -119,8 +119,9 @@ def refused_page(error: BadPage) -> Refused:
 
 def refused_skip(skipped: Skipped) -> Refused:
     """Return the refusal of a page that daemons skip, naming the field at fault where it is one."""
-    field = skipped.reason if skipped.reason in _SKIPPING_FIELDS else ""
-    return refused_field(field, f"the page is skipped: {skipped.reason}")
+    if skipped.reason in _SKIPPING_FIELDS:
+        return refused_field(skipped.reason, "the page is skipped")
+    return refused_field("", f"the page is skipped: {skipped.reason}")
 
 
 def _field_and_fault(message: str) -> tuple[str, str]:

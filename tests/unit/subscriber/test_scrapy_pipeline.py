@@ -10,7 +10,9 @@ from types import SimpleNamespace
 from typing import Any, Final, cast
 
 import attrs
+import msgspec
 import pytest
+from neardup_daemon.query_api.problems import refused_skip
 from scrapy import Field, Item, Request, Spider, signals
 from scrapy.core.downloader import Slot
 from scrapy.core.engine import ExecutionEngine
@@ -20,6 +22,7 @@ from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
+from neardup_stream.message import Skipped
 from neardup_stream.subscriber.scrapy_pipeline import DuplicatesPipeline
 
 PAGE = "https://example.com/a"
@@ -278,10 +281,29 @@ def test_a_page_is_sent_once_more_where_the_api_fails(status: int) -> None:
     assert len(api.requests) == 2
 
 
+@pytest.mark.parametrize("reason", ["content_type", "status", "header"])
+def test_a_page_that_the_api_skips_counts_as_skipped_without_a_warning(
+    reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused = refused_skip(Skipped(reason)).problem
+    api = Api(msgspec.json.encode(refused), refused.status)
+
+    counted = process({"url": PAGE, "body": b"PNG", "content_type": "image/png"}, api)
+
+    assert {name: count for name, count in counted.items() if "neardup/" in name} == {"neardup/skipped": 1}
+    assert "neardup" not in caplog.text
+    assert refused.detail.count(reason) == 1
+
+
+def test_an_item_is_kept_when_the_answer_says_nothing() -> None:
+    assert process({"url": PAGE, "text": "some words"}, Api(b"{}"))["neardup/kept"] == 1
+
+
 @pytest.mark.parametrize(
     ("status", "body", "complaint"),
     [
         (422, b'{"detail": "body is no base64", "status": 422}', "status 422: body is no base64 for"),
+        (422, b"no JSON", "status 422 for"),
         (404, b'{"detail": "there is no /v1/page"}', "status 404: there is no /v1/page for"),
         (404, b"404: Not Found", "status 404: NEARDUP_API_URL has to name api.port (9465), not http.port"),
         (202, b'{"state": "pending"}', "status 202 for"),
