@@ -49,7 +49,16 @@ _DELAY_BUCKETS_SECONDS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900
 
 _REASONS: Final[Mapping[Outcome, tuple[str, ...]]] = {
     "dead_letter": get_args(BadPageReason),
-    "skipped": ("content_type", "status", "warc_type", "revisit", "no_body", "no_text", "target_uri", "header"),
+    "skipped": (
+        "content_type",
+        "status",
+        "warc_type",
+        "revisit",
+        "no_body",
+        "no_text",
+        "target_uri",
+        "header",
+    ),
     "undecided": ("too_short",),
 }
 
