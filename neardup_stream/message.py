@@ -6,6 +6,7 @@ Both consist of bytes and a few attributes, so that the pipeline treats a broker
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
@@ -19,6 +20,7 @@ __all__ = [
     "Position",
     "Record",
     "RecordMetadata",
+    "SkipReason",
     "Skipped",
     "TraceHeaders",
     "epoch_of",
@@ -95,10 +97,16 @@ class Position(msgspec.Struct, frozen=True, order=True):
     offset: int
 
 
-class Skipped(msgspec.Struct, frozen=True):
-    """A record that is not a page by its type, such as a WARC request; `reason` labels a metric."""
+SkipReason = Literal[
+    "content_type", "status", "warc_type", "revisit", "no_body", "no_text", "target_uri", "header"
+]
+"""Why a record is no page, nor meant to be one: a closed set, because it labels a metric."""
 
-    reason: str
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A record that is not a page by its type, such as a WARC request."""
+
+    reason: SkipReason
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

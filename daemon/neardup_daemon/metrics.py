@@ -22,7 +22,7 @@ from neardup_daemon.telemetry.top_sites import TopSites
 from neardup_stream.errors import BadPageReason, LimitName, StoreReason, StreamReason
 from neardup_stream.events import EventName
 from neardup_stream.match import MatchKind
-from neardup_stream.message import Partition, Record, topic_of
+from neardup_stream.message import Partition, Record, SkipReason, topic_of
 from neardup_stream.meters import (
     STEPS,
     Activity,
@@ -49,16 +49,7 @@ _DELAY_BUCKETS_SECONDS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900
 
 _REASONS: Final[Mapping[Outcome, tuple[str, ...]]] = {
     "dead_letter": get_args(BadPageReason),
-    "skipped": (
-        "content_type",
-        "status",
-        "warc_type",
-        "revisit",
-        "no_body",
-        "no_text",
-        "target_uri",
-        "header",
-    ),
+    "skipped": get_args(SkipReason),
     "undecided": ("too_short",),
 }
 

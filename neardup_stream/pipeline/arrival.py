@@ -17,7 +17,7 @@ from neardup_stream.fingerprints.framed import SHORT_SHINGLES
 from neardup_stream.fingerprints.simhash import PageLines
 from neardup_stream.frames.table import LineHashes
 from neardup_stream.match import Match
-from neardup_stream.message import Position, Record, RecordMetadata
+from neardup_stream.message import Position, Record, RecordMetadata, SkipReason
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.archived import NOT_ARCHIVED, ArchivedMatches
 from neardup_stream.pipeline.kept_text import KeptText
@@ -128,7 +128,7 @@ class SkippedRecord(NamedTuple):
     """A record that is no page by nature."""
 
     record: RecordMetadata
-    reason: str
+    reason: SkipReason
 
 
 class Forget(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from neardup_stream.errors import BadPage
-from neardup_stream.message import Record
+from neardup_stream.message import Record, SkipReason
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import (
     Arrival,
@@ -45,7 +45,7 @@ class PackedAnswer(NamedTuple):
 
     items: Sequence[tuple[int, bool, tuple[Any, ...]]] | PackedColumns
     rejected: Sequence[tuple[int, BadPage]]
-    skipped: Sequence[tuple[int, str]]
+    skipped: Sequence[tuple[int, SkipReason]]
     charset_fallbacks: int
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from neardup_stream.errors import BadPage, CorruptData
-from neardup_stream.message import Position, Record, Skipped
+from neardup_stream.message import Position, Record, Skipped, SkipReason
 from neardup_stream.page import Page, PageId
 from neardup_stream.streams.files.content_coding import decode_body, decode_kept, is_binary
 from neardup_stream.streams.files.http_response import MAX_HTTP_HEAD_BYTES, parse_response
@@ -125,21 +125,21 @@ def _decode(
         return raw, bad
 
 
-def _no_page_by_header(archived: FramedRecord) -> str:
-    """Return why a record is skipped; empty for one that may hold a page."""
+def _no_page_by_header(archived: FramedRecord) -> SkipReason | None:
+    """Return why a record is skipped; None for one that may hold a page."""
     kind = archived.headers.get("warc-type", "").lower()
     if kind not in _PAGE_TYPES:
         return "revisit" if kind == "revisit" else "warc_type"
-    return "target_uri" if _OTHER_URI.match(page_url(archived)) else ""
+    return "target_uri" if _OTHER_URI.match(page_url(archived)) else None
 
 
-def _no_page_by_content(archived: FramedRecord, content: _Content) -> str:
-    """Return why a record is skipped; empty for a page."""
+def _no_page_by_content(archived: FramedRecord, content: _Content) -> SkipReason | None:
+    """Return why a record is skipped; None for a page."""
     if not is_text_type(content.content_type):
         return "content_type"
     if not holds_page(content.status):
         return "status"
-    return "no_body" if content.lacks_body and "warc-truncated" not in archived.headers else ""
+    return "no_body" if content.lacks_body and "warc-truncated" not in archived.headers else None
 
 
 def _content(archived: FramedRecord) -> _Content:

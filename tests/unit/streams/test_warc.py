@@ -7,7 +7,7 @@ import pytest
 from backports import zstd
 
 from neardup_stream.errors import BadPage, CorruptData
-from neardup_stream.message import Record, Skipped
+from neardup_stream.message import Record, Skipped, SkipReason
 from neardup_stream.page import Page, PageId
 from neardup_stream.streams.files.source import FileSource
 from tests.contracts.streams import read_records
@@ -114,7 +114,9 @@ async def test_the_text_of_a_wet_file_becomes_a_page(tmp_path: Path) -> None:
         ),
     ],
 )
-async def test_what_is_no_page_by_nature_is_skipped(tmp_path: Path, archived: bytes, reason: str) -> None:
+async def test_what_is_no_page_by_nature_is_skipped(
+    tmp_path: Path, archived: bytes, reason: SkipReason
+) -> None:
     assert (await read_one(tmp_path, archived)).decoded == Skipped(reason)
 
 

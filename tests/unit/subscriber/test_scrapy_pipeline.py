@@ -22,7 +22,7 @@ from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from neardup_stream.message import Skipped
+from neardup_stream.message import Skipped, SkipReason
 from neardup_stream.subscriber.scrapy_pipeline import DuplicatesPipeline
 
 PAGE = "https://example.com/a"
@@ -283,7 +283,7 @@ def test_a_page_is_sent_once_more_where_the_api_fails(status: int) -> None:
 
 @pytest.mark.parametrize("reason", ["content_type", "status", "header"])
 def test_a_page_that_the_api_skips_counts_as_skipped_without_a_warning(
-    reason: str, caplog: pytest.LogCaptureFixture
+    reason: SkipReason, caplog: pytest.LogCaptureFixture
 ) -> None:
     refused = refused_skip(Skipped(reason)).problem
     api = Api(msgspec.json.encode(refused), refused.status)
