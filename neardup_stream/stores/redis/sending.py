@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from redis import exceptions
+from redis.asyncio import Redis
 from redis.asyncio.cluster import PipelineCommand
+from redis.asyncio.connection import AbstractConnection
 
 from neardup_stream.stores.redis.errors import not_replicated
 
@@ -30,6 +32,9 @@ _MOVED_OR_FAILED: Final = (
 async def send(client: Any, commands: Sequence[Command]) -> list[Any]:
     """Send all commands before the first answer is read: else each waits until this process reads the last.
 
+    To one server they go over a connection of the client's pool, and again where that fails, as the client
+    would do; its own pipelines take more CPU time for each command.
+
     Args:
         client: of one server; of a cluster only for a single command, which it routes.
         commands: one or more.
@@ -37,16 +42,31 @@ async def send(client: Any, commands: Sequence[Command]) -> list[Any]:
     Returns:
         An answer for each, perhaps a ResponseError.
     """
-    if len(commands) > 1:
-        pipeline = client.pipeline(transaction=False)
-        for command in commands:
-            pipeline.execute_command(*command)
-        answers: list[Any] = await pipeline.execute(raise_on_error=False)
-        return answers
+    if not isinstance(client, Redis):
+        try:
+            return [await client.execute_command(*commands[0])]
+        except exceptions.ResponseError as error:
+            return [error]
+    pool: Any = client.connection_pool
+    connection = await pool.get_connection()
     try:
-        return [await client.execute_command(*commands[0])]
-    except exceptions.ResponseError as error:
-        return [error]
+        answers: list[Any] = await connection.retry.call_with_retry(
+            lambda: _exchange(connection, commands), lambda _error: connection.disconnect()
+        )
+        return answers
+    finally:
+        await pool.release(connection)
+
+
+async def _exchange(connection: AbstractConnection, commands: Sequence[Command]) -> list[Any]:
+    await connection.send_packed_command(connection.pack_commands(commands))
+    answers: list[Any] = []
+    for _ in commands:
+        try:
+            answers.append(await connection.read_response())
+        except exceptions.ResponseError as error:
+            answers.append(error)
+    return answers
 
 
 async def send_acknowledged(client: Any, commands: Sequence[Command], key: str, seconds: float) -> list[Any]:
