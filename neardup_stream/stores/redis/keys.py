@@ -63,12 +63,9 @@ _SLOTS = 16384
 
 _HEX_DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 
-_MAX_SUFFIXES = 1 << 16
-"""Remembered numbers: those of all buckets up to some 10**9 pages, of all hashes of records of a shard up to
-2 * 10**6 pages in it."""
-
 _MAX_NAMES = 1 << 16
-"""Remembered names of one table's hashes of clusters: all of them up to some 4 * 10**6 pages."""
+"""Remembered names of a kind: those of all buckets up to some 10**9 pages, of all hashes of page records up
+to 2 * 10**6 pages, of one table's hashes of clusters up to some 4 * 10**6."""
 
 
 @lru_cache(maxsize=1 << MAX_SHARD_BITS)
@@ -175,7 +172,7 @@ class Keys:
         return [
             stems[table << 8 | leading_byte] + suffix
             for table, leading_byte, suffix in zip(
-                tables, leading_bytes, map(self._bucket_suffix, numbers), strict=True
+                tables, leading_bytes, map(self._bucket_suffixes.__getitem__, numbers), strict=True
             )
         ]
 
@@ -207,7 +204,12 @@ class Keys:
 
     def record(self, handle: int) -> str:
         """Return the hash that keeps a page's record."""
-        return self.record_slot(self.slot_of_handle(handle))
+        return self._record_names[self.slot_of_handle(handle)]
+
+    def records(self, handles: Iterable[int]) -> list[str]:
+        """Return the hashes that keep the records of some pages."""
+        names, shift = self._record_names, 64 - self._shard_bits - self._slot_bits
+        return [names[handle >> shift] for handle in handles]
 
     def slot_of_handle(self, handle: int) -> int:
         """Return the number of that hash, counted through all shards."""
@@ -215,8 +217,7 @@ class Keys:
 
     def record_slot(self, slot: int) -> str:
         """Return one hash of page records; `slot` counts through all shards, from 0."""
-        number = slot & ((1 << self._slot_bits) - 1)
-        return self._record_stems[slot >> self._slot_bits] + self._slot_suffix(number)
+        return self._record_names[slot]
 
     def record_slots(self, slots: range) -> list[str]:
         """Return some hashes of page records, all of one shard.
@@ -232,14 +233,15 @@ class Keys:
         return f"{self._record_stems[self.shard_of_handle(site)][:-1]}f{site:016x}"
 
     @cached_property
-    def _bucket_suffix(self) -> Callable[[int], str]:
+    def _bucket_suffixes(self) -> "_Remembered":
         """By bucket."""
-        return _remembered_digits(self._bucket_digits)
+        digits = self._bucket_digits
+        return _Remembered(lambda number: f"{number:0{digits}x}" if digits else "")
 
     @cached_property
-    def _slot_suffix(self) -> Callable[[int], str]:
-        """By hash of page records, counted within its shard."""
-        return _remembered_digits(self._slot_digits)
+    def _record_names(self) -> "_Remembered":
+        """By hash of page records, counted through all shards."""
+        return _Remembered(lambda slot: self.record_slots(range(slot, slot + 1))[0])
 
     @cached_property
     def _bucket_stems(self) -> list[str]:
@@ -269,17 +271,26 @@ class Keys:
         ]
 
 
-def _remembered_digits(count: int) -> Callable[[int], str]:
-    """Return what writes numbers with so many hexadecimal digits, and remembers them.
+class _Remembered(dict[int, str]):
+    """Names by number, each made when it is first asked for; all are dropped when there are too many.
 
-    Formatting a number costs ten times as much as looking it up.
+    Formatting a number costs ten times as much as looking it up. A function with `lru_cache` touches more
+    memory at each hit, for an order that slots, which come at random, have no use for.
+
+    Args:
+        make: the name of a number.
     """
 
-    @lru_cache(maxsize=_MAX_SUFFIXES)
-    def digits(number: int) -> str:
-        return f"{number:0{count}x}" if count else ""
+    def __init__(self, make: Callable[[int], str]) -> None:
+        super().__init__()
+        self._make = make
 
-    return digits
+    def __missing__(self, number: int) -> str:
+        """Make a name."""
+        if len(self) >= _MAX_NAMES:
+            self.clear()
+        name = self[number] = self._make(number)
+        return name
 
 
 class ClusterKeys:
@@ -310,14 +321,14 @@ class ClusterKeys:
 
     def of(self, cell: Cell) -> str:
         """Return the hash that holds a cell."""
-        name_of = self._hashes.get(cell.table)
-        if name_of is None:
+        names = self._hashes.get(cell.table)
+        if names is None:
             return self._stem + cell.table
-        return name_of(int.from_bytes(cell.field[:8], "big") >> self._slot_shift)
+        return names[int.from_bytes(cell.field[:8], "big") >> self._slot_shift]
 
     def members(self, cluster: bytes) -> str:
         """Return the sorted set that holds the members of a cluster, among others."""
-        return self._members(int.from_bytes(cluster[:8], "big") >> self._slot_shift)
+        return self._members[int.from_bytes(cluster[:8], "big") >> self._slot_shift]
 
     def clusters(self, slots: range) -> list[str]:
         """Return some hashes of cluster cells; not cached, because a walk names each once."""
@@ -325,11 +336,6 @@ class ClusterKeys:
         return [f"{stem}{slot:x}" for slot in slots]
 
 
-def _slot_names(stem: str) -> Callable[[int], str]:
+def _slot_names(stem: str) -> _Remembered:
     """By slot; remembered, because a batch names most cells twice."""
-
-    @lru_cache(maxsize=_MAX_NAMES)
-    def name(slot: int) -> str:
-        return f"{stem}{slot:x}"
-
-    return name
+    return _Remembered(lambda slot: f"{stem}{slot:x}")

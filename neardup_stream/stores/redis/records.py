@@ -6,6 +6,7 @@ where those are too many (`DROPPED_HANDLES`).
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -71,7 +72,7 @@ class RedisRecords:
             _REPLACE,
             [change.handle for change in changes],
             [
-                (change.expected or b"", change.new, 2 * change.floor + change.was_dropped)
+                (change.expected or b"", change.new, b"%d" % (2 * change.floor + change.was_dropped))
                 for change in changes
             ],
         )
@@ -130,11 +131,12 @@ class RedisRecords:
         """Run a script for each handle, with its own arguments before those of all; return the answers."""
 
         def call_for(part: list[int]) -> ScriptCall:
+            own = [handles[i] for i in part]
             return ScriptCall(
-                [self._keys.record(handles[i]) for i in part],
+                self._keys.records(own),
                 (
-                    np.array([handles[i] for i in part], dtype=">u8").tobytes(),
-                    *(argument for i in part for argument in arguments[i]),
+                    np.array(own, dtype=">u8").tobytes(),
+                    *chain.from_iterable([arguments[i] for i in part]),
                     *common,
                 ),
             )
