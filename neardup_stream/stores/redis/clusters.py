@@ -49,8 +49,11 @@ _TAKE_TURN = Script.load("take_turn")
 _KEY_AND_LENGTH = struct.Struct(">IH").pack
 _LENGTH = struct.Struct(">I").pack
 
-_Item = tuple[str, bytes, bytes, *tuple[bytes, ...]]
-"""Key, field and value, in a swap two of them: what every list of a script is made of."""
+_Item = tuple[str, bytes, bytes]
+"""Key, field and value: what most lists of a script are made of."""
+
+_Swap = tuple[str, bytes, bytes, bytes]
+"""The same with two values."""
 
 _CLUSTER_BYTES = 12
 _RANK_END = _CLUSTER_BYTES + RANK_BYTES
@@ -124,11 +127,11 @@ class RedisClusters:
         args = (
             items.packed(self._limits(transaction)),
             items.packed(self._cells({cell: expected[cell] for cell in expected if cell not in writes})),
-            items.packed(self._swaps(transaction)),
+            items.packed_swaps(self._swaps(transaction)),
             items.packed(self._cells({cell: writes[cell] for cell in writes if cell not in expected})),
             items.packed(self._members(transaction.left)),
             items.packed(self._members(transaction.joined)),
-            items.packed(
+            items.packed_swaps(
                 (self._keys.of(cell), cell.field, value, b"%d" % added)
                 for cell, (value, added) in transaction.counted.items()
             ),
@@ -232,7 +235,7 @@ class RedisClusters:
     def _cells(self, cells: Mapping[Cell, bytes | None]) -> Iterator[_Item]:
         return ((self._keys.of(cell), cell.field, value or b"") for cell, value in cells.items())
 
-    def _swaps(self, transaction: Transaction) -> Iterator[_Item]:
+    def _swaps(self, transaction: Transaction) -> Iterator[_Swap]:
         """Yield what is written where a value is expected: key, field, the old value and the new one."""
         expected = transaction.expected
         for cell, value in transaction.writes.items():
@@ -272,11 +275,19 @@ class _Items:
         """Return one argument with many items."""
         numbers = self._numbers
         pieces: list[bytes] = []
-        for key, field, value, *others in items:
+        for key, field, value in items:
             number = numbers.setdefault(key, len(numbers) + 1)
             pieces += (_KEY_AND_LENGTH(number, len(field)), field, _LENGTH(len(value)), value)
-            for other in others:
-                pieces += (_LENGTH(len(other)), other)
+        return b"".join(pieces)
+
+    def packed_swaps(self, items: Iterable[_Swap]) -> bytes:
+        """Do the same for items with two values."""
+        numbers = self._numbers
+        pieces: list[bytes] = []
+        for key, field, old, new in items:
+            number = numbers.setdefault(key, len(numbers) + 1)
+            pieces += (_KEY_AND_LENGTH(number, len(field)), field, _LENGTH(len(old)), old)
+            pieces += (_LENGTH(len(new)), new)
         return b"".join(pieces)
 
 
