@@ -176,5 +176,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def size_bytes(self) -> int:
         """Return the bytes of key, value and headers, without a broker's framing."""
-        headers = sum(len(name.encode()) + len(value or b"") for name, value in self.headers)
-        return len(self.key or b"") + len(self.value or b"") + headers
+        size_bytes = len(self.key or b"") + len(self.value or b"")
+        for name, value in self.headers:  # a generator takes half as long again
+            size_bytes += len(name if name.isascii() else name.encode()) + len(value or b"")
+        return size_bytes
