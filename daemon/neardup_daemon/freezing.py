@@ -138,9 +138,8 @@ async def write_archive(
     async with AsyncExitStack() as stack:
         stack.enter_context(stop.on_signals())
         writer = stack.enter_context(ArchiveWriter(run.output, replaces=run.replaces, on_step=steps))
-        directory = run.output.absolute().parent
-        parts = _part_writers(run, settings, directory)
-        builder = stack.enter_context(ArchiveBuilder(writer, directory, run.memory_bytes, parts))
+        parts = _part_writers(run, settings, writer.directory)
+        builder = stack.enter_context(ArchiveBuilder(writer, writer.directory, run.memory_bytes, parts))
         keep_what_is_loaded()
         filled = await _fill(builder, run, settings, stop, on_pages, forked)
         if not stop.requested.is_set():

@@ -47,13 +47,17 @@ class ArchiveWriter:
 
     Until `finish` there is only a file of another name in the same directory, which is removed when the block
     ends without it. Afterwards the name leads to all of the new file; readers of a replaced one keep the old.
-    The new file is read-only. A replaced file decides who may read it, else the umask does.
+    The new file is read-only. A replaced file decides who may read it, else the umask does. If a name that
+    may be replaced is a link, the file that it leads to is replaced: forgets and their lock are beside that.
 
     Args:
         path: where the file is to be.
         replaces: whether a file of that name may be replaced.
         rewritten_from: rows id of the archive that it is rewritten from; empty where it is not.
         on_step: called before each step.
+
+    Attributes:
+        directory: where the file is to be made.
 
     Raises:
         ConfigError: the name is taken, has other forgets beside it, or its directory may not be written.
@@ -68,22 +72,27 @@ class ArchiveWriter:
         on_step: OnStep = no_step,
     ) -> None:
         self.reach = on_step
-        self._path = path
+        self._name = path
+        self._path = _led_to(path) if replaces else path
+        self.directory = self._path.absolute().parent
         self._rewritten_from = rewritten_from
         self._replaces = replaces
         self._sections: list[Section] = []
         self._checks = array("I")
-        self._partial = path
+        self._partial = self._path
         self._new_rights = 0
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
         """Create the file under its other name; remove those that killed processes left."""
-        _require_place_of_a_file(self._path)
+        names = {self._name, self._path}
+        for name in names:
+            _require_place_of_a_file(name)
         _remove_abandoned(self._path)
         if not self._replaces and os.path.lexists(self._path):
             raise _taken(self._path)
-        require_no_other_forgets(self._path, self._rewritten_from)
+        for name in names:
+            require_no_other_forgets(name, self._rewritten_from)
         try:
             descriptor, self._partial, self._new_rights = _create_partial(self._path)
         except OSError as error:
@@ -226,6 +235,14 @@ class ArchiveWriter:
 
     def _reporting(self) -> "_Reporting":
         return _Reporting(self._path)
+
+
+def _led_to(path: Path) -> Path:
+    """Return the file that a link leads to, through further ones; else the path itself."""
+    with suppress(OSError):  # such as a name that is too long; to create the file raises a better error
+        if path.is_symlink():
+            return Path(os.path.realpath(path))
+    return path
 
 
 def _create_partial(path: Path) -> tuple[int, Path, int]:

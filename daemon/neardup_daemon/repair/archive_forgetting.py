@@ -71,9 +71,6 @@ def _forget(names: Sequence[str], path: Path, on_step: OnStep) -> Forgotten:
 def rewrite_without(path: Path, output: Path, *, replaces: bool, on_step: OnStep = no_step) -> int:
     """Write an archive without what is forgotten of it; return how many pages that is.
 
-    Where it is written over itself through a link, the file is replaced and not the link: forgets stand
-    beside the file.
-
     Raises:
         ConfigError: there is no such archive, or the name of the new one is taken, or has forgets of others.
         CorruptData: the archive or its forgets are damaged.
@@ -82,8 +79,6 @@ def rewrite_without(path: Path, output: Path, *, replaces: bool, on_step: OnStep
     index = LoggedArchive(path)
     gone = read_gone(path, index.header)
     rows_id = index.header.rows_id
-    if output.resolve() == path.resolve():
-        output = output.resolve()
     with ArchiveWriter(output, replaces=replaces, rewritten_from=rows_id, on_step=on_step) as writer:
-        rewrite_archive(index, gone, writer, output.absolute().parent)
+        rewrite_archive(index, gone, writer, writer.directory)
     return int(gone.sum())

@@ -98,18 +98,39 @@ def test_an_archive_that_is_rewritten_over_itself_through_a_link_keeps_the_link(
     assert reloading(path).current()[0].gone.tolist() == [True, True]
 
 
-def test_an_archive_that_takes_the_place_of_a_link_leaves_its_file_and_the_forgets_of_that(
-    path: Path, tmp_path: Path
-) -> None:
-    link = tmp_path / "current.nda"
+def test_a_new_archive_under_a_link_replaces_the_file_that_it_leads_to(path: Path, tmp_path: Path) -> None:
+    link = tmp_path / "links" / "current.nda"
+    link.parent.mkdir()
     link.symlink_to(path)
-    write_gone(link, LoggedArchive(path).header, [1])
 
-    freeze(link, frozen_page(3), frozen_page(4))
+    freeze(link, frozen_page(3), frozen_page(4), frozen_page(5))
 
-    assert not link.is_symlink()
-    assert reloading(link).current()[0].gone.tolist() == [False, False]
-    assert reloading(path).current()[0].gone.tolist() == [False, True]
+    assert link.is_symlink()
+    assert LoggedArchive(path).header.page_count == 3
+    assert list(link.parent.iterdir()) == [link]
+
+
+@pytest.mark.parametrize("place", ["of the file", "of the link"])
+def test_an_archive_with_forgets_is_not_replaced_through_a_link(
+    path: Path, tmp_path: Path, place: str
+) -> None:
+    other, link = tmp_path / "other.nda", tmp_path / "current.nda"
+    freeze(other, frozen_page(7))
+    link.symlink_to(path)
+    write_gone(path, LoggedArchive(path).header, [1])
+    forgets = (
+        gone_path(path).rename(tmp_path / "current.nda.gone") if place == "of the link" else gone_path(path)
+    )
+    former = path.read_bytes()
+
+    with pytest.raises(ConfigError, match=f"{forgets.name} notes 1 forgotten pages"):
+        freeze(link, frozen_page(3))
+    with pytest.raises(ConfigError, match=f"{forgets.name} notes 1 forgotten pages"):
+        rewrite_without(other, link, replaces=True)
+
+    assert link.is_symlink()
+    assert path.read_bytes() == former
+    assert forgets.exists()
 
 
 def test_forgets_beside_a_link_are_refused_until_they_are_moved(path: Path, tmp_path: Path) -> None:
@@ -170,10 +191,12 @@ def test_an_archive_with_forgets_is_not_replaced(path: Path) -> None:
     assert LoggedArchive(path).header.page_count == 1
 
 
-def test_a_forget_while_a_replacement_is_written_keeps_the_archive(path: Path) -> None:
+@pytest.mark.parametrize("name", ["old.nda", "link.nda"])
+def test_a_forget_while_a_replacement_is_written_keeps_the_archive(path: Path, name: str) -> None:
+    path.with_name("link.nda").symlink_to(path)
     former = path.read_bytes()
 
-    with ArchiveWriter(path, replaces=True) as writer:
+    with ArchiveWriter(path.with_name(name), replaces=True) as writer:
         write_gone(path, LoggedArchive(path).header, [1])
         with pytest.raises(ConfigError, match="notes 1 forgotten pages"):
             writer.finish(0, 0, 0, {})
