@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from neardup_stream.fingerprints.selective import all_shingles
 
-__all__ = ["CommonRun", "covered", "longest_runs", "runs_through"]
+__all__ = ["CommonRun", "covered", "covering_runs", "runs_through"]
 
 _MOST_PLACES: Final = 16
 """The most places of one shingle in the page that are tried, for a page that repeats itself."""
@@ -67,14 +67,27 @@ def runs_through(
     return found
 
 
-def longest_runs(through: Iterable[Iterable[CommonRun]]) -> list[CommonRun]:
-    """Return the longest of the runs through each shingle.
+def covering_runs(through: Iterable[Sequence[CommonRun]], least: int) -> list[CommonRun]:
+    """Return runs of so many tokens, at least, that have all tokens of the text which such runs have.
+
+    Args:
+        through: the runs through each shingle.
+        least: runs with fewer tokens are ignored.
 
     Returns:
-        Distinct runs, in the order of the text; none is within another. If both repeat a token or a
-        phrase, a run is omitted if the runs before and after it have all its tokens, on both sides.
+        Distinct runs, in the order of the text: the longest through each shingle, and of the others as few
+        as are needed. None is within another. If both sequences repeat a token or a phrase, a run is omitted
+        if the runs before and after it have all its tokens, on both sides.
+
+    Cost: O(n log n), 3 µs a run.
     """
-    return _outermost({max(runs, key=lambda each: each.size) for runs in through})
+    longest: set[CommonRun] = set()
+    others: set[CommonRun] = set()
+    for runs in through:
+        if long := [run for run in runs if run.size >= least]:
+            longest.add(max(long, key=lambda each: each.size))
+            others.update(long)
+    return _outermost([*longest, *_adding(longest, others - longest)])
 
 
 def covered(ranges: Sequence[tuple[int, int]]) -> int:
@@ -108,6 +121,25 @@ def _equal(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
             return start + int(differing[0])
         start, chunk = end, 2 * chunk
     return size
+
+
+def _adding(longest: set[CommonRun], others: set[CommonRun]) -> list[CommonRun]:
+    """Return as few of the others as have all tokens of the text which the longest lack and others have."""
+    added = []
+    best = CommonRun(0, 0, 0)  # of the others so far, the one that ends last
+    reached = 0  # before this token the longest and the added ones have all that any has
+    for run in sorted(longest | others):
+        if run.start > reached and _end(best) > reached:
+            added.append(best)
+            reached = _end(best)
+        if run in longest:
+            reached = max(reached, _end(run))
+        else:
+            reached = max(reached, run.start)
+            best = max(best, run, key=_end)
+    if _end(best) > reached:
+        added.append(best)
+    return added
 
 
 def _outermost(runs: Iterable[CommonRun]) -> list[CommonRun]:

@@ -27,7 +27,7 @@ from neardup_stream.fingerprints.selective import (
     choose_shingles,
     window_of,
 )
-from neardup_stream.indexes.common_runs import CommonRun, covered, longest_runs, runs_through
+from neardup_stream.indexes.common_runs import CommonRun, covered, covering_runs, runs_through
 from neardup_stream.text.arguments import require_text, whole_number_in
 
 __all__ = ["LEAST_HITS", "LEAST_TOKENS", "Overlap", "Overlaps", "Passage", "PassageIndex"]
@@ -230,7 +230,7 @@ class PassageIndex:
             size = page_tokens.hashes.size
             places = asked.places[is_hit & asked.is_tried]
             through = runs_through(tokens.hashes, page_tokens.hashes, places, SHINGLE_TOKENS)
-            runs = [run for run in longest_runs(through) if run.size >= min_tokens]
+            runs = covering_runs(through, min_tokens)
             copies = {run for each in through for run in each if run.size >= min_tokens}
             on_page = covered([(run.page_start, run.size) for run in copies])
         shared = covered([(run.start, run.size) for run in runs])

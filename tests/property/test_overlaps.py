@@ -21,7 +21,8 @@ from neardup_stream.fingerprints.selective import (
     choose_shingles,
     window_of,
 )
-from neardup_stream.indexes.common_runs import CommonRun, covered, longest_runs, runs_through
+from neardup_stream.hashing.ranks import mixed
+from neardup_stream.indexes.common_runs import CommonRun, covered, covering_runs, runs_through
 from neardup_stream.indexes.passages import Passage, PassageIndex
 from neardup_stream.text.canonical import canonicalize
 from tests.archives import build_archive, frozen_page, text_writers
@@ -33,6 +34,9 @@ words = st.sampled_from(
 passages = st.lists(words, min_size=5, max_size=60)
 MOST_PLACES = 16
 pasted = st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=5)
+repeating = st.lists(  # pieces of phrases that are repeated, or of a text that repeats nothing: start, tokens
+    st.tuples(st.sampled_from([7, 9, 1000]), st.integers(0, 20), st.integers(8, 70)), min_size=1, max_size=4
+)
 
 
 def brute_runs(text: list[int], page: list[int], least: int) -> set[tuple[int, int]]:
@@ -53,6 +57,15 @@ def brute_runs(text: list[int], page: list[int], least: int) -> set[tuple[int, i
 def repeats(some: Words) -> int:
     """Return how often the most frequent shingle occurs there."""
     return max(np.unique(all_shingles(some).hashes, return_counts=True)[1].tolist(), default=0)
+
+
+def sequence(pieces: list[tuple[int, int, int]], own: int) -> list[int]:
+    """Return numbers: what repeats after so many tokens, from a place on; and others between pieces."""
+    tokens = []
+    for number, (period, start, size) in enumerate(pieces):
+        tokens += [1000 * period + (start + at) % period for at in range(size)]
+        tokens += [own + number] * (size % 2)
+    return tokens
 
 
 def token_places(starts: NDArray[np.int64], ends: NDArray[np.int64], passage: Passage) -> list[int]:
@@ -237,13 +250,56 @@ def test_a_common_run_is_read_to_its_last_token_on_both_sides(before: int, size:
     page = np.concatenate([np.ones(3, np.uint64), run, np.ones(200, np.uint64)])
     at = np.array([before + min(place, size - SHINGLE_TOKENS)])
 
-    assert longest_runs(runs_through(text, page, at, SHINGLE_TOKENS)) == [CommonRun(before, 3, size)]
+    assert covering_runs(runs_through(text, page, at, SHINGLE_TOKENS), 1) == [CommonRun(before, 3, size)]
 
 
 def test_common_runs_of_one_repeated_token_are_not_reported_once_a_shift() -> None:
     text, page = np.full(3000, 7, np.uint64), np.full(100, 7, np.uint64)
 
-    runs = longest_runs(runs_through(text, page, np.arange(2993), SHINGLE_TOKENS))
+    runs = covering_runs(runs_through(text, page, np.arange(2993), SHINGLE_TOKENS), SHINGLE_TOKENS)
 
     assert len(runs) <= 2 * 3000 // 100
     assert covered([(run.start, run.size) for run in runs]) == 3000
+
+
+@settings(max_examples=300)
+@given(repeating, repeating, st.integers(8, 40))
+def test_every_long_common_run_through_a_shingle_is_covered_by_the_passages(
+    asked: list[tuple[int, int, int]], stored: list[tuple[int, int, int]], least: int
+) -> None:
+    text, page = sequence(asked, 100), sequence(stored, 200)
+    tokens, page_tokens = mixed(np.array(text, np.uint64)), mixed(np.array(page, np.uint64))
+    places = np.arange(max(0, tokens.size - SHINGLE_TOKENS + 1))
+
+    runs = covering_runs(runs_through(tokens, page_tokens, places, SHINGLE_TOKENS), least)
+
+    expected = brute_runs(text, page, least)
+    assert {(run.start, run.size) for run in runs} <= expected
+    assert all(text[a : a + n] == page[b : b + n] for a, b, n in runs)
+    if repeats(page_tokens) <= MOST_PLACES:
+        assert {at for start, _, size in runs for at in range(start, start + size)} == {
+            at for start, size in expected for at in range(start, start + size)
+        }
+
+
+def test_a_run_that_shorter_ones_hold_is_found_where_they_are_too_short(tmp_path: Path) -> None:
+    """The page has 30 tokens of a repeated phrase, and 22 of them at each end of what the text has of it."""
+    path = tmp_path / "phrase.nda"
+    phrase = [f"phrase{number}" for number in range(9)] * 6
+    build_archive(path, [frozen_page(0, content=" ".join(phrase[:30]))], parts=text_writers(tmp_path))
+    index, text = PassageIndex.open(path), " ".join(["asked", *phrase[1:47], "asked"])
+
+    found = [index.overlaps(text, min_tokens=least).found for least in (29, 30)]
+
+    assert [[each.token_count for each in overlap.passages] for (overlap,) in found] == [[29, 29], [30]]
+
+
+def test_a_run_shorter_than_another_of_a_shingle_is_found_for_the_tokens_that_it_adds() -> None:
+    """The text is A B C; the page has A B, and elsewhere B C, which is longer, and only B has a hit."""
+    one, two, three = (np.arange(start, start + size) for start, size in ((100, 50), (200, 80), (300, 62)))
+    text = np.concatenate([one, two, three]).astype(np.uint64)
+    page = np.concatenate([one, two, [7], two, three]).astype(np.uint64)
+
+    runs = covering_runs(runs_through(text, page, np.array([60, 110]), SHINGLE_TOKENS), 30)
+
+    assert runs == [CommonRun(0, 0, 130), CommonRun(50, 131, 142)]
