@@ -266,7 +266,8 @@ def _estimated(
     runs = []
     for start, end in pairwise(bounds):
         first, last = int(places[start]), int(places[end - 1]) + SHINGLE_TOKENS
-        if np.unique(which[start:end]).size >= min_hits and last - first + window >= min_tokens:
+        most = last - first + 2 * (window - 1)  # w tokens further on a side there would be another hit
+        if np.unique(which[start:end]).size >= min_hits and most >= min_tokens:
             runs.append(CommonRun(first, 0, last - first))
     return runs
 

@@ -130,6 +130,32 @@ def test_without_texts_a_passage_is_estimated_within_the_common_run(tmp_path: Pa
     assert overlap.hit_count > 90
 
 
+@settings(max_examples=60)
+@given(st.integers(0, 3000), st.integers(0, 900), st.integers(0, 20), st.integers(0, 10**6))
+def test_without_texts_a_common_run_of_the_least_size_is_found_wherever_its_hits_are(
+    before: int, own: int, more: int, seed: int
+) -> None:
+    def said(name: str, count: int) -> str:
+        return " ".join(f"{name}{seed}x{number}" for number in range(count))
+
+    window = max(window_of(before + 400, STORED_SHINGLES), window_of(own + 400, QUERY_SHINGLES))
+    least = 2 * window + SHINGLE_TOKENS - 1 + more
+    run = said("run", least)
+    page, text = (
+        f"{said(name, some)} {run} {said(f'{name}behind', 400 - least)}"
+        for name, some in (("page", before), ("own", own))
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "estimated.nda"
+        build_archive(path, [frozen_page(1, content=page)], parts=text_writers(path.parent)[:1])
+
+        (overlap,) = PassageIndex.open(path).overlaps(text, min_tokens=least).found
+
+        (passage,) = overlap.passages
+        assert text[passage.start : passage.end] in run
+        assert passage.token_count >= least - 2 * (window - 1)
+
+
 def test_without_texts_a_phrase_that_the_text_repeats_is_the_evidence_of_one_hit(tmp_path: Path) -> None:
     phrase = " ".join(f"phrase{number}" for number in range(SHINGLE_TOKENS))
     text, other = (
