@@ -69,7 +69,7 @@ class Overlap(NamedTuple):
         hit_count: chosen shingles of the text that the page has.
         share: fraction of the text's tokens that are in the passages.
         page_share: fraction of the page's tokens that are in the passages, or in further copies of them on
-            the page; of one shingle 16 places of the page count.
+            the page; of one shingle 16 places of the page count, one if passages are estimated.
         is_exact: whether the passages were read in both texts, not estimated.
         passages: in their order in the text.
     """
@@ -223,8 +223,9 @@ class PassageIndex:
             window = max(
                 window_of(tokens.hashes.size, QUERY_SHINGLES), window_of(size, self._lists.facts.shingles)
             )
-            runs = _estimated(asked.places[is_hit], asked.which[is_hit], window, min_tokens, min_hits)
-            on_page = covered([(run.start, run.size) for run in runs])
+            places, which = asked.places[is_hit], asked.which[is_hit]
+            runs, is_inside = _estimated(places, which, window, min_tokens, min_hits)
+            on_page = _once_each(places[is_inside], which[is_inside], window)
         else:
             page_tokens = locate_tokens(self._texts.text(row))
             size = page_tokens.hashes.size
@@ -257,19 +258,36 @@ def _spread(which: NDArray[np.intp], counts: NDArray[np.int64]) -> NDArray[np.bo
 
 def _estimated(
     places: NDArray[np.int64], which: NDArray[np.intp], window: int, min_tokens: int, min_hits: int
-) -> list[CommonRun]:
-    """Return the chains of hits no further apart than a window, like those of a common run.
+) -> tuple[list[CommonRun], NDArray[np.bool_]]:
+    """Return the chains of hits no further apart than a window, and for each hit whether it is in one.
 
-    One hash at many places is the evidence of one: it may be there by chance.
+    They are like those of a common run. One hash at many places is the evidence of one: it may be there by
+    chance.
     """
     bounds = [0, *(np.flatnonzero(np.diff(places) > window) + 1).tolist(), places.size]
     runs = []
+    is_inside = np.zeros(places.size, np.bool_)
     for start, end in pairwise(bounds):
         first, last = int(places[start]), int(places[end - 1]) + SHINGLE_TOKENS
         most = last - first + 2 * (window - 1)  # w tokens further on a side there would be another hit
         if np.unique(which[start:end]).size >= min_hits and most >= min_tokens:
             runs.append(CommonRun(first, 0, last - first))
-    return runs
+            is_inside[start:end] = True
+    return runs, is_inside
+
+
+def _once_each(places: NDArray[np.int64], which: NDArray[np.intp], window: int) -> int:
+    """Return how many tokens of a page chains of hits are: what the text repeats, the page may have once.
+
+    Each hash counts for the tokens up to the next hit of its chain, or for its shingle if none follows it.
+    """
+    gaps = np.diff(places, append=np.iinfo(np.int64).max)
+    is_last = gaps > window
+    tokens = np.zeros(int(which.max(initial=-1)) + 1, np.int64)
+    np.maximum.at(tokens, which[~is_last], gaps[~is_last])
+    ends = np.unique(which[is_last])
+    tokens[ends] = np.where(tokens[ends], tokens[ends], SHINGLE_TOKENS)
+    return int(tokens.sum())
 
 
 def _passage(run: CommonRun, tokens: LocatedTokens, page_tokens: LocatedTokens | None) -> Passage:

@@ -269,6 +269,25 @@ def test_of_a_page_that_repeats_a_passage_each_copy_is_shared(tmp_path: Path) ->
     assert overlap.page_share == pytest.approx((len(content.split()) - 5) / len(content.split()))
 
 
+@pytest.mark.parametrize("parts", [1, 2])
+def test_what_the_text_repeats_is_on_the_page_as_often_as_the_page_says_it(
+    tmp_path: Path, parts: int
+) -> None:
+    path = tmp_path / "copies.nda"
+    sentence = " ".join(f"word{number}" for number in range(100))
+    content = f"{sentence} {' '.join(f'other{number}' for number in range(400))}"
+    build_archive(path, [frozen_page(0, content=content)], parts=text_writers(tmp_path)[:parts])
+    copies = " ".join(
+        f"{sentence} {' '.join(f'between{copy}x{number}' for number in range(30))}" for copy in range(5)
+    )
+
+    (overlap,) = PassageIndex.open(path).overlaps(copies).found
+
+    assert len(overlap.passages) == 5
+    assert overlap.page_share == pytest.approx(0.2, abs=0.05 if parts == 1 else 0.001)
+    assert overlap.page_share <= 0.2
+
+
 @given(st.integers(0, 300), st.integers(8, 300), st.integers(0, 300))
 def test_a_common_run_is_read_to_its_last_token_on_both_sides(before: int, size: int, place: int) -> None:
     run = np.arange(1000, 1000 + size, dtype=np.uint64)
