@@ -41,7 +41,8 @@ class SharedHashes(NamedTuple):
     Attributes:
         queries: int64, which hash; one entry for each hash and page, ascending.
         rows: int64, the pages; ascending for each hash.
-        page_counts: int64, one entry a hash: how many pages have it, those that are not listed too.
+        page_counts: int64, one entry a hash: how many pages have it, those that are not listed too. Forgotten
+            ones count only where they are part of a number that was stored when the archive was frozen.
         is_common: bool, one entry a hash: whether its pages are not listed because they are too many.
     """
 
@@ -49,6 +50,13 @@ class SharedHashes(NamedTuple):
     rows: NDArray[np.int64]
     page_counts: NDArray[np.int64]
     is_common: NDArray[np.bool_]
+
+
+class _Entries(NamedTuple):
+    """Pages of lists: int64, the number of the list and the row, in the order of lists and rows."""
+
+    lists: NDArray[np.int64]
+    rows: NDArray[np.int64]
 
 
 def geometry_of(archive: LoggedArchive) -> ListGeometry:
@@ -89,17 +97,20 @@ class PassageLists:
         pairs = self._file.section(common.name).view("<u8").reshape(-1, 2)
         self._common, self._common_counts = pairs[:, 0], pairs[:, 1].astype(np.int64)
 
-    def find(self, hashes: NDArray[np.uint64], common_pages: int) -> SharedHashes:
+    def find(
+        self, hashes: NDArray[np.uint64], common_pages: int, gone: NDArray[np.bool_] | None = None
+    ) -> SharedHashes:
         """Return the pages that have these hashes.
 
         Args:
             hashes: whole ones, of which the leading bits are looked for.
             common_pages: pages of a hash that more of them have are not listed.
+            gone: for each page whether it is forgotten; none is by default.
 
         Raises:
             CorruptData: a page of the file that was needed is damaged.
 
-        Cost: 0.6 µs a hash once the file is in memory.
+        Cost: 0.6 µs a hash once the file is in memory; lists of common ones count if pages are forgotten.
         """
         kernel, file, geometry = load_passage_kernel(), self._file, self._geometry
         wanted = np.ascontiguousarray(hashes >> np.uint64(64 - geometry.hash_bits))
@@ -114,13 +125,29 @@ class PassageLists:
         is_set_apart[is_set_apart] = self._common[places[is_set_apart]] == wanted[is_set_apart]
         page_counts = counts.copy()
         page_counts[is_set_apart] = self._common_counts[places[is_set_apart]]
+        if gone is not None and gone.any():
+            for number in np.flatnonzero(counts > common_pages):  # one by one, in the memory of one list
+                one = slice(number, number + 1)
+                page_counts[number] = self._entries(starts[one], counts[one], gone).rows.size
         is_common = page_counts > common_pages
         counts[is_common] = 0
+        entries = self._entries(starts, counts, gone)
+        page_counts[counts > 0] = np.bincount(entries.lists, minlength=counts.size)[counts > 0]
+        return SharedHashes(entries.lists, entries.rows, page_counts, is_common)
+
+    def _entries(
+        self, starts: NDArray[np.int64], counts: NDArray[np.int64], gone: NDArray[np.bool_] | None
+    ) -> _Entries:
+        """Read what lists that begin there have of pages that are not forgotten."""
+        file, geometry = self._file, self._geometry
         rows = np.empty(int(counts.sum()), np.int64)
-        file.require_sound(kernel.read_entries(*mapped, self._blocks.offset, *widths, starts, counts, rows))
-        queries = np.repeat(np.arange(wanted.size), counts)
-        is_page = rows < self._page_count
-        return SharedHashes(queries[is_page], rows[is_page], page_counts, is_common)
+        read = load_passage_kernel().read_entries
+        mapped, widths = (file.words, file.checks, file.seen), (geometry.page_bits, geometry.low_bits)
+        file.require_sound(read(*mapped, self._blocks.offset, *widths, starts, counts, rows))
+        is_kept = rows < self._page_count
+        if gone is not None:
+            is_kept[is_kept] = ~gone[rows[is_kept]]
+        return _Entries(np.repeat(np.arange(counts.size), counts)[is_kept], rows[is_kept])
 
     def token_counts(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many tokens these pages have.

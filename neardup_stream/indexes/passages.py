@@ -171,6 +171,7 @@ class PassageIndex:
             text: as it is, not canonical.
             min_tokens: shorter passages are omitted.
             common_pages: hashes on more pages are ignored; at most the value used to freeze the archive.
+                Forgotten pages do not count, except for hashes on more pages than that value allowed.
             min_hits: a page with fewer is omitted; if passages are estimated, also a passage, and a shingle
                 that is repeated counts once.
 
@@ -196,10 +197,9 @@ class PassageIndex:
         chosen = choose_shingles(tokens.hashes, QUERY_SHINGLES)
         hashes, which, counts = np.unique(chosen.hashes, return_inverse=True, return_counts=True)
         asked = _Asked(tokens, chosen.places, which, _spread(which, counts))
-        shared = self._lists.find(hashes, common)
-        is_living = ~self._gone[shared.rows]
-        order = np.argsort(shared.rows[is_living], kind="stable")
-        rows, queries = shared.rows[is_living][order], shared.queries[is_living][order]
+        shared = self._lists.find(hashes, common, self._gone)
+        order = np.argsort(shared.rows, kind="stable")
+        rows, queries = shared.rows[order], shared.queries[order]
         bounds = np.flatnonzero(np.diff(rows, prepend=-1, append=-1))
         hit_counts = np.add.reduceat(counts[queries], bounds[:-1]) if rows.size else bounds[:-1]
         found = []

@@ -188,9 +188,11 @@ near_hashes = st.builds(lambda high, low: high << 36 | low, st.integers(0, 3), s
 
 @settings(max_examples=40)
 @given(
-    st.lists(st.lists(st.one_of(shared_hashes, near_hashes), max_size=30), max_size=60), st.integers(1, 70)
+    st.lists(st.lists(st.one_of(shared_hashes, near_hashes), max_size=30), max_size=60),
+    st.integers(1, 70),
+    st.sets(st.integers(0, 59)),
 )
-def test_lists_find_what_a_dictionary_finds(pages: list[list[int]], common: int) -> None:
+def test_lists_find_what_a_dictionary_finds(pages: list[list[int]], common: int, forgotten: set[int]) -> None:
     by_hash = defaultdict(set)
     for number, hashes in enumerate(pages):
         for each in hashes:
@@ -204,9 +206,12 @@ def test_lists_find_what_a_dictionary_finds(pages: list[list[int]], common: int)
         build_archive(path, [listed(number, hashes) for number, hashes in enumerate(pages)], parts=parts)
         lists = PassageLists(LoggedArchive(path))
 
-        found = lists.find(asked, min(common, 30))
+        gone = np.isin(np.arange(len(pages)), sorted(forgotten))
 
-    expected = [sorted(by_hash.get(each >> 36, ())) for each in asked.tolist()]
+        found = lists.find(asked, min(common, 30), gone)
+
+    frozen = [by_hash.get(each >> 36, set()) for each in asked.tolist()]
+    expected = [sorted(rows if len(rows) > 30 else rows - forgotten) for rows in frozen]
     assert found.page_counts.tolist() == list(map(len, expected))
     assert found.is_common.tolist() == [len(rows) > min(common, 30) for rows in expected]
     pairs = list(zip(found.queries.tolist(), found.rows.tolist(), strict=True))
