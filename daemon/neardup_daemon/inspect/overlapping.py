@@ -141,7 +141,7 @@ async def find_overlaps(
         require_text_fit(path, index.archive.facts.get("schema"), settings)
     pages = list(filter(_is_one_page, request.files))
     crawls = list(filterfalse(_is_one_page, request.files))
-    check_inputs(crawls)  # before kernels are compiled
+    check_inputs(crawls, (*_TEXT_SUFFIXES, *_MARKUP_SUFFIXES))  # before kernels are compiled
     for name in pages:
         check_readable(name)
     async with open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation:

@@ -191,14 +191,18 @@ def read_again(paths: Sequence[str], max_page_bytes: int, run_name: str = "") ->
     return _read_blocks([(path, _reader_of(path)) for path in paths], max_page_bytes, run_name)
 
 
-def check_inputs(paths: Sequence[str]) -> None:
+def check_inputs(paths: Sequence[str], other_endings: Sequence[str] = ()) -> None:
     """Check that pages can be read from paths, by their names and rights; nothing is opened or imported.
+
+    Args:
+        paths: of files of pages.
+        other_endings: of names that the caller reads itself, to be named beside ours.
 
     Raises:
         ConfigError: one is missing, unreadable, or of an unknown type.
     """
     for path in paths:
-        _format_of(path)
+        _format_of(path, other_endings)
 
 
 def _reader_of(path: str) -> _Reader:
@@ -208,7 +212,7 @@ def _reader_of(path: str) -> _Reader:
     return reader
 
 
-def _format_of(path: str) -> _Reader:
+def _format_of(path: str, other_endings: Sequence[str] = ()) -> _Reader:
     check_readable(path)
     for suffix, reader in _READERS.items():
         if has_ending(path, suffix):
@@ -222,7 +226,7 @@ def _format_of(path: str) -> _Reader:
         )
     raise ConfigError(
         f"{path}: pages are read from JSON Lines, WARC, WET, WACZ and Parquet; the name ends in none of"
-        f" {', '.join(_READERS)}"
+        f" {', '.join([*_READERS, *other_endings])}"
     )
 
 

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 from neardup_daemon.inspect.overlapping import OverlapRequest, PageOverlaps, find_overlaps
 from neardup_daemon.prepared_tally import PreparedTally
 from neardup_daemon.settings.settings import Settings
 
+from neardup_stream.errors import ConfigError
 from tests.unit.streams.archives import resource, warc_record
 
 HEAVY = "<p>".join(f"word{number}" for number in range(250_000))
@@ -44,3 +46,11 @@ async def test_records_without_a_page_are_counted_and_five_dead_letters_shown(tm
     letters = [each.split(": ")[:2] for each in found if isinstance(each, str)]
     assert letters == [[f"{bad}, line {number}", "not_json"] for number in range(1, 6)]
     assert str(tally) == "10 records: 1 compared, 7 dead letters, 2 skipped (2 warc_type)"
+
+
+async def test_a_file_of_another_kind_is_refused_with_all_endings_that_are_read(tmp_path: Path) -> None:
+    paper = tmp_path / "paper.pdf"
+    paper.write_bytes(b"%PDF")
+
+    with pytest.raises(ConfigError, match=r"none of \.jsonl, .*, \.txt, \.md, \.html, \.htm$"):
+        await anext(find_overlaps(OverlapRequest((str(paper),), ()), Settings(), PreparedTally()))
