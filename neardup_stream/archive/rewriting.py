@@ -2,8 +2,8 @@
 
 Rows keep their numbers, so the sections of keys, 16 bits of a hash and the rows of each key, stay unchanged,
 also where a forgotten page and a living one have a key in common. A forgotten row is left empty: no URL, no
-id, no time, no fingerprint, no sketch, no text, no passage. A row that an earlier
-rewrite left empty counts as forgotten.
+id, no time, no fingerprint, no sketch, no text, no passage. `whole.sizes` (or `whole.sizes16`) stays: it says
+where the sketches of others begin. A row that an earlier rewrite left empty counts as forgotten.
 """
 
 from collections.abc import Iterator
