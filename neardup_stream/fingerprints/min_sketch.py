@@ -12,8 +12,8 @@ import numpy as np
 from neardup_stream.bits.words import Words, require_words
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.resemblance import ratio, union
-from neardup_stream.hashing.ranks import ranks
-from neardup_stream.text.arguments import whole_number_in
+from neardup_stream.hashing.ranks import MOST_KEY, ranks
+from neardup_stream.text.arguments import require_instance, whole_number_in
 
 __all__ = ["MinSketch"]
 
@@ -37,11 +37,12 @@ class MinSketch:
         """Return the sketch of a set of distinct ids. Cost: O(n + size log size); 20 µs for 600 ids.
 
         Raises:
-            ConfigError: the size is below 1.
-            TypeError: it is no whole number, or the ids are no array of words.
+            ConfigError: the size is below 1, or the key is not 0 to 2**64 - 1.
+            TypeError: one of them is no whole number, or the ids are no array of words.
         """
         require_words(ids)
         size = whole_number_in("size of a sketch", size, 1)
+        key = whole_number_in("key of a sketch", key, 0, MOST_KEY)
         all_ranks = ranks(ids, key)
         first = np.partition(all_ranks, size)[:size] if size < all_ranks.size else all_ranks
         return cls(np.sort(first), size, key)
@@ -54,9 +55,11 @@ class MinSketch:
 
         Raises:
             ConfigError: the sketches follow different orders.
+            TypeError: the other is no sketch of this kind.
 
         Cost: O(size); 8 µs for 128.
         """
+        require_instance(MinSketch, other)
         if other.key != self.key:
             raise ConfigError(f"sketches with the keys {self.key} and {other.key} cannot be compared")
         is_common = union(self.ranks, other.ranks).is_common[: min(self.size, other.size)]

@@ -12,8 +12,8 @@ import numpy as np
 from neardup_stream.bits.words import WORD_BITS, Words, require_words
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.resemblance import Overlap, exact_overlap
-from neardup_stream.hashing.ranks import ranks
-from neardup_stream.text.arguments import whole_number_in
+from neardup_stream.hashing.ranks import MOST_KEY, ranks
+from neardup_stream.text.arguments import require_instance, whole_number_in
 
 __all__ = ["ModSketch"]
 
@@ -39,11 +39,12 @@ class ModSketch:
         """Return the sketch of a set of distinct ids at a given rate. Cost: O(n); 20 µs for 600 ids.
 
         Raises:
-            ConfigError: the modulus is not 1 to 2**64 - 1.
-            TypeError: it is no whole number, or the ids are no array of words.
+            ConfigError: the modulus is not 1 to 2**64 - 1, or the key not 0 to 2**64 - 1.
+            TypeError: one of them is no whole number, or the ids are no array of words.
         """
         require_words(ids)
         modulus = whole_number_in("modulus of a sketch", modulus, 1, _MOST_MODULUS)
+        key = whole_number_in("key of a sketch", key, 0, MOST_KEY)
         return cls(np.sort(_divisible(ranks(ids, key), modulus)), modulus, key)
 
     @classmethod
@@ -55,8 +56,8 @@ class ModSketch:
         size of a sketch of more than `expected_size` ids is at least half of `expected_size`.
 
         Raises:
-            ConfigError: the size is below 1.
-            TypeError: it is no whole number, or the ids are no array of words.
+            ConfigError: the size is below 1, or the key is not 0 to 2**64 - 1.
+            TypeError: one of them is no whole number, or the ids are no array of words.
         """
         require_words(ids)
         expected_size = whole_number_in("expected_size of a sketch", expected_size, 1)
@@ -78,9 +79,11 @@ class ModSketch:
 
         Raises:
             ConfigError: the sketches use different orders, or neither modulus divides the other.
+            TypeError: the other is no sketch of this kind.
 
         Cost: O(size); 12 µs for 128.
         """
+        require_instance(ModSketch, other)
         finer, coarser = sorted([self.modulus, other.modulus])
         if other.key != self.key or coarser % finer:
             raise ConfigError(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.bits.words import Words
+from neardup_stream.errors import ConfigError
 from neardup_stream.ordered import are_first
 
 __all__ = ["Overlap", "Union", "exact_overlap", "ratio", "standard_error", "union"]
@@ -100,9 +101,16 @@ def standard_error(expected: float, drawn_count: float, population_count: float 
             for a containment.
         population_count: number of all elements, n; if it is unknown, the result is slightly too large.
 
+    Raises:
+        ConfigError: the ratio or the size of the sample is not in its range.
+
     >>> round(standard_error(0.5, 100), 3)
     0.05
     """
+    if expected < 0 or expected > 1:
+        raise ConfigError(f"expected is {expected}, must be 0 to 1")
+    if drawn_count <= 0:
+        raise ConfigError(f"drawn_count is {drawn_count}, must be above 0")
     if drawn_count >= population_count:
         return 0.0
     others_count = max(population_count - 1, 1)  # of one element none or all are drawn

@@ -3,12 +3,17 @@
 The first elements of a set in such an order, or every m-th, are a sample. Sets draw a shared element alike.
 """
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.hashing.stable import mix
 
-__all__ = ["mixed", "ranks"]
+__all__ = ["MOST_KEY", "mixed", "ranks"]
+
+MOST_KEY: Final = (1 << 64) - 1
+"""The last key of an order; the first is 0."""
 
 _NO_PATTERN = 0x9E3779B97F4A7C15
 """2**64 divided by the golden ratio, so that key 0 works like any other: `mix` maps 0 to 0."""

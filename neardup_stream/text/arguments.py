@@ -5,7 +5,17 @@ from typing import Any
 
 from neardup_stream.errors import ConfigError
 
-__all__ = ["require_text", "whole_number", "whole_number_in"]
+__all__ = ["require_instance", "require_text", "whole_number", "whole_number_in"]
+
+
+def require_instance(kind: type, given: object) -> None:
+    """Return if this is of a class.
+
+    Raises:
+        TypeError: it is not; the message names what it is.
+    """
+    if not isinstance(given, kind):
+        raise TypeError(f"expected a {kind.__name__}, got {type(given).__name__}")
 
 
 def require_text(text: object) -> None:

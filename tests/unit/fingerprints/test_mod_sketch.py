@@ -111,3 +111,29 @@ def test_ids_that_are_no_array_of_words_are_refused(sketch: Any, ids: Any, messa
 def test_an_expected_size_of_zero_is_refused() -> None:
     with pytest.raises(ConfigError, match="expected_size of a sketch is 0"):
         ModSketch.bounded(IDS, 0)
+
+
+@pytest.mark.parametrize("sketch", [ModSketch.of, ModSketch.bounded, MinSketch.of])
+@pytest.mark.parametrize(
+    ("key", "error", "message"),
+    [
+        ("x", TypeError, "key of a sketch is 'x', must be a whole number"),
+        (-1, ConfigError, "key of a sketch is -1, must be 0 to"),
+        (1 << 64, ConfigError, f"key of a sketch is {1 << 64}, must be 0 to"),
+    ],
+)
+def test_a_key_that_is_no_word_is_refused(
+    sketch: Any, key: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        sketch(IDS, 2, key)
+
+
+def test_sketches_of_two_kinds_are_not_compared() -> None:
+    minimal: Any = MinSketch.of(IDS, 4)
+    modular: Any = ModSketch.of(IDS, 1)
+
+    with pytest.raises(TypeError, match="expected a MinSketch, got ModSketch"):
+        minimal.resemblance(modular)
+    with pytest.raises(TypeError, match="expected a ModSketch, got MinSketch"):
+        modular.overlap(minimal)

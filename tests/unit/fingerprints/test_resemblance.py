@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from neardup_stream.bits.words import Words
+from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.resemblance import Overlap, exact_overlap, standard_error, union
 
 
@@ -83,6 +84,26 @@ def test_union_is_ascending_and_marks_what_is_common(
 )
 def test_standard_error_of_one_half(drawn_count: float, population_count: float, expected: float) -> None:
     assert standard_error(0.5, drawn_count, population_count) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("expected", "drawn_count", "message"),
+    [
+        (2, 128, "expected is 2, must be 0 to 1"),
+        (-0.1, 128, r"expected is -0\.1, must be 0 to 1"),
+        (0.5, 0, "drawn_count is 0, must be above 0"),
+        (0.5, -1, "drawn_count is -1, must be above 0"),
+    ],
+)
+def test_no_ratio_and_no_sample_have_no_standard_error(
+    expected: float, drawn_count: float, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        standard_error(expected, drawn_count)
+
+
+def test_the_standard_error_of_an_unknown_ratio_is_unknown() -> None:
+    assert math.isnan(standard_error(math.nan, 10))
 
 
 @pytest.mark.parametrize("certain", [0.0, 1.0])
