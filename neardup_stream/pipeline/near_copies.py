@@ -5,15 +5,14 @@ a few words are copies whatever their share; sibling pages, which have the frame
 """
 
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Sequence
-from itertools import accumulate, chain, pairwise
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, chain, islice, pairwise
 from typing import Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.errors import ConfigError, InvariantBroken
-from neardup_stream.fingerprints.remainders import compare_remainders
 from neardup_stream.fingerprints.simhash import PageLines
 from neardup_stream.fingerprints.sketch import (
     SketchConfig,
@@ -24,6 +23,7 @@ from neardup_stream.fingerprints.sketch import (
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.classification import VerdictConfig, classify
+from neardup_stream.pipeline.page_differences import difference, repeats
 from neardup_stream.pipeline.pair_figures import text_figures
 
 __all__ = ["COPY_CONTAINMENT", "NearCopies", "Relation", "SeenPage"]
@@ -34,15 +34,14 @@ COPY_CONTAINMENT: Final = 0.9
 EDITED_CONTAINMENT: Final = 0.6
 """With less of the whole texts in common, two pages are not looked at more closely."""
 
-EDITED_OVERLAP: Final = 0.4
-"""Pages that differ in single words have so much of what differs in common."""
-
-EDITED_TOKENS: Final = 20
-"""Pages of which neither has more tokens beside the common lines differ in a date or the like."""
-
 Relation = Literal["copy", "sibling", "unlike"]
 """What a page is to the latest pages of its site: a copy of one, or another crawl of it; a page that has most
 of its text in common with one, but says something else; or neither."""
+
+_Reading = Literal["copy", "sibling", "repeated", "unread"]
+"""What two pages are by their lines; `repeated`: siblings, which share what the site repeats."""
+
+_RELATIONS: Final[Mapping[_Reading, Relation]] = {"copy": "copy", "sibling": "sibling", "repeated": "sibling"}
 
 _Key = TypeVar("_Key")
 
@@ -51,6 +50,9 @@ _MOST_COMPARED: Final = 8
 
 _MOST_READ: Final = 3
 """Of those, so many are looked at line by line, the most alike ones."""
+
+_ASKED_PAGES: Final = 16
+"""Of so many other pages of its site, the first and the latest ones, a page asks what the site repeats."""
 
 _MOST_TOKENS: Final = 20_000
 """Pages with more are compared by their sketches alone."""
@@ -126,6 +128,13 @@ class _Site:
         shared = Counter(found).most_common(_MOST_COMPARED) if found else ()
         return [self.pages[number] for number, _ in shared]
 
+    def some(self) -> list[_Remembered]:
+        """Return the first and the latest pages: at most `_ASKED_PAGES`."""
+        pages = self.pages.values()
+        if len(pages) <= _ASKED_PAGES:
+            return list(pages)
+        return [*islice(pages, _ASKED_PAGES // 2), *islice(reversed(pages), _ASKED_PAGES // 2)]
+
     def add(self, number: int, page: _Remembered) -> None:
         self.pages[number] = page
         self.texts[page.text_fingerprint] += 1
@@ -188,6 +197,7 @@ class NearCopies:
         words = _band_words([viewed for _, viewed, _ in pages])
         relations: list[Relation] = []
         pairs: list[tuple[int, _Remembered]] = []
+        others: dict[int, list[_Remembered]] = {}
         start = 0
         for turn in turns:
             rows = range(start, start := start + len(turn))
@@ -196,11 +206,12 @@ class NearCopies:
                 relations.append("copy" if site.has(pages[row].arrival) else "unlike")
                 if relations[row] == "unlike":
                     pairs += [(row, other) for other in site.nearest(words[row])]
+                    others[row] = site.some()
             for row in rows:
                 self._remember(pages[row], words[row])
             while self._bytes > self._max_bytes:
                 self._forget_oldest()
-        for row, relation in self._related(pages, pairs).items() if pairs else ():
+        for row, relation in self._related(pages, pairs, others).items() if pairs else ():
             relations[row] = relation
         return relations
 
@@ -229,9 +240,18 @@ class NearCopies:
             del self._sites[name]
 
     def _related(
-        self, pages: Sequence[SeenPage], pairs: Sequence[tuple[int, _Remembered]]
+        self,
+        pages: Sequence[SeenPage],
+        pairs: Sequence[tuple[int, _Remembered]],
+        others: Mapping[int, Sequence[_Remembered]],
     ) -> dict[int, Relation]:
-        """Return the relation of the rows of pages that are copies or siblings."""
+        """Return the relation of the rows of pages that are copies or siblings.
+
+        Args:
+            pages: all rows.
+            pairs: rows, and the remembered pages they are compared with.
+            others: remembered pages of the site of each of these rows, as it was when the page came.
+        """
         figures = text_figures(
             [pages[row].viewed for row, _ in pairs], [other.view for _, other in pairs], self._sketch
         )
@@ -245,14 +265,22 @@ class NearCopies:
         shares = _whole_shares([(pages[row].arrival, other) for row, other in open_pairs], self._sketch)
         found: dict[int, Relation] = {}
         read: Counter[int] = Counter()
+        repeating: set[int] = set()
         for at in np.argsort(-shares, kind="stable").tolist():
             row, other = open_pairs[at]
             if found.get(row) == "copy":
                 continue
             relation: Relation = "copy" if is_copy[at] else "unlike"
-            if shares[at] >= EDITED_CONTAINMENT and read[row] < _MOST_READ:
-                read[row] += 1
-                relation = _relation(_lines_of(pages[row].arrival), other.lines) or relation
+            if shares[at] >= EDITED_CONTAINMENT:
+                if read[row] == _MOST_READ and row in repeating:
+                    continue  # the most alike pages have no more than what the site repeats
+                if read[row] < _MOST_READ:
+                    read[row] += 1
+                    beside = [each.lines for each in others[row] if each is not other]
+                    reading = _read(_lines_of(pages[row].arrival), other.lines, beside)
+                    if reading == "repeated":
+                        repeating.add(row)
+                    relation = _RELATIONS.get(reading, relation)
             if relation != "unlike":
                 found[row] = relation
         return found
@@ -279,13 +307,14 @@ def _whole_shares(pairs: Sequence[tuple[Arrival, _Remembered]], config: SketchCo
     return np.minimum(own, other)
 
 
-def _relation(one: PageLines, other: PageLines) -> Relation | None:
-    """Return the relation of two pages that share most of their text, by their lines; None if too large."""
+def _read(one: PageLines, other: PageLines, beside: Sequence[PageLines]) -> _Reading:
+    """Compare two pages that share most of their text by their lines, unless one is too large."""
     if max(one.tokens.size, other.tokens.size) > _MOST_TOKENS:
-        return None
-    apart = compare_remainders(one, other)
-    is_copy = apart.token_count <= EDITED_TOKENS or apart.overlap >= EDITED_OVERLAP
-    return "copy" if is_copy else "sibling"
+        return "unread"
+    apart = difference(one, other)
+    if apart == "line":
+        return "repeated" if repeats(one, other, beside) else "copy"
+    return "copy" if apart == "words" else "sibling"
 
 
 def _uncount(counts: Counter[_Key], key: _Key) -> None:

@@ -11,6 +11,7 @@ from neardup_stream.pipeline.classification import (
     EMPTY_CONTAINMENT,
     MIN_CONTENT_SHINGLES,
     SHORT_CONTAINMENT,
+    SHORT_CONTENT_INSIDE,
     SMALL_FRAME,
 )
 
@@ -41,7 +42,7 @@ def near_by_whole_text(facts: Explanation, wholes: WholeTexts) -> str:
     if list(_what_alike_texts_lack(facts, wholes)):
         kind, least = (
             (_SHORT, SHORT_CONTAINMENT)
-            if wholes.are_short and _mutual(wholes) >= SHORT_CONTAINMENT
+            if wholes.are_short and _mutual(wholes) >= SHORT_CONTAINMENT and not _are_contents_apart(wholes)
             else (_EMPTY, EMPTY_CONTAINMENT)
         )
         return (
@@ -74,8 +75,13 @@ def what_whole_texts_lack(facts: Explanation, wholes: WholeTexts) -> Iterator[st
         (wholes.are_short, _SHORT, SHORT_CONTAINMENT),
         (wholes.are_empty, _EMPTY, EMPTY_CONTAINMENT),
     ):
-        if holds:
+        if holds and _mutual(wholes) < least:
             yield f"{kind}, but {_mutual(wholes):.2f} of one inside the other is less than {least:g}"
+    if wholes.are_short and _are_contents_apart(wholes):
+        yield (
+            f"{_SHORT}, but {_content_inside(wholes):.2f} of one content inside the other whole text is less"
+            f" than {SHORT_CONTENT_INSIDE:g}"
+        )
 
 
 def frame_shares(facts: Explanation) -> str:
@@ -134,6 +140,15 @@ def _known_frames(facts: Explanation, wholes: WholeTexts) -> str:
     if wholes.are_alike_known:
         return "about the same share of both pages is known as frame"
     return "much more of one page than of the other is known as frame"
+
+
+def _are_contents_apart(wholes: WholeTexts) -> bool:
+    """Return whether contents keep short pages from matching by their whole texts."""
+    return wholes.are_alike_known and _content_inside(wholes) < SHORT_CONTENT_INSIDE
+
+
+def _content_inside(wholes: WholeTexts) -> float:
+    return min(wholes.first_content_in_second, wholes.second_content_in_first)
 
 
 def _mutual(wholes: WholeTexts) -> float:

@@ -138,13 +138,25 @@ async def test_the_errors_of_whole_texts_are_those_of_the_bins_that_are_kept(tmp
 
 async def test_short_pages_match_by_their_whole_texts(tmp_path: Path) -> None:
     """More of them is frame than not, but the samples do not show that with certainty."""
-    explanation = await explained(tmp_path, short_page("a", "one"), short_page("b", "two"))
+    explanation = await explained(tmp_path, short_page("a", "one"), short_page("b", "one", edits=3))
 
     assert (explanation.verdict, explanation.view) == ("near", "whole")
     assert explanation.whole_texts is not UNSET
     assert explanation.whole_texts.are_short
     assert sentences(explanation)[0].startswith(
         "They match by whole text: both are short, of at most 110 shingles"
+    )
+
+
+async def test_short_pages_that_have_only_their_frame_in_common_do_not_match(tmp_path: Path) -> None:
+    explanation = await explained(tmp_path, short_page("a", "one"), short_page("b", "two"))
+
+    assert explanation.verdict == "unlike"
+    assert explanation.whole_texts is not UNSET
+    assert min(explanation.whole_texts.first_in_second, explanation.whole_texts.second_in_first) >= 0.8
+    assert (
+        "both are short, of at most 110 shingles, but 0.00 of one content inside the other whole text is less"
+        " than 0.2" in sentences(explanation)[0]
     )
 
 
@@ -224,9 +236,9 @@ async def test_bands_that_a_stored_page_looked_for_are_not_known(
     assert (explanation.tables.whole_bands_unknown, explanation.tables.may_meet) == (is_unknown, True)
 
 
-def short_page(path: str, name: str, words: int = 12) -> bytes:
+def short_page(path: str, name: str, words: int = 12, edits: int = 0) -> bytes:
     """Return a few lines of the frame of a known site, and a few words of its own."""
-    page = framed_page(KNOWN, name, words=words)
+    page = framed_page(KNOWN, name, words=words, edits=edits)
     head, _, rest = page.partition(b"<li>menu entry 7")
     _, _, rest = rest.partition(b"</ul>")
     body, _, _ = rest.partition(b"<footer>")

@@ -9,7 +9,7 @@ from neardup_stream.page import Fingerprint64, Handle, PageId
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.frame_reading import SETTLED_SITE_PAGES, TAUGHT_OF_SETTLED
 from neardup_stream.pipeline.frame_views import FrameViewer, is_distinct
-from neardup_stream.pipeline.near_copies import EDITED_TOKENS
+from neardup_stream.pipeline.page_differences import EDITED_TOKENS
 from tests.framed_pages import outside_landmarks
 from tests.pages_of_sites import framed_page, framed_site
 from tests.unit.pipeline.viewed_pages import SHOP, SKETCH, arrive, at, taught_by, view, viewer
@@ -123,15 +123,22 @@ def test_on_a_young_site_all_samples_of_the_whole_text_are_kept(known_pages: int
     assert [len(arrival.whole) for arrival in viewed.arrivals] == [size_bytes]
 
 
-@pytest.mark.parametrize("words", [40, 12])
-def test_siblings_whose_frame_is_nearly_all_of_their_text_are_learned_from(words: int) -> None:
-    arrivals = arrive([framed_page(SHOP, f"page{number}x", words=words) for number in range(8)])
+def test_siblings_whose_frame_is_nearly_all_of_their_text_are_learned_from() -> None:
+    arrivals = arrive([framed_page(SHOP, f"page{number}x", words=2 * EDITED_TOKENS) for number in range(8)])
 
     viewed = view(viewer(), arrivals)
 
-    is_read = words > EDITED_TOKENS
-    assert len(viewed.lessons) == (8 if is_read else 1)
-    assert [arrival.is_sibling for arrival in viewed.arrivals] == [False, *[is_read] * 7]
+    assert len(viewed.lessons) == 8
+    assert [arrival.is_sibling for arrival in viewed.arrivals] == [False, *[True] * 7]
+
+
+def test_siblings_that_differ_in_a_sentence_are_learned_from_once_a_third_page_repeats_the_rest() -> None:
+    arrivals = arrive([framed_page(SHOP, f"page{number}x", words=12) for number in range(8)])
+
+    viewed = view(viewer(), arrivals)
+
+    assert len(viewed.lessons) == 6
+    assert [arrival.is_sibling for arrival in viewed.arrivals] == [*[False] * 3, *[True] * 5]
 
 
 def test_a_sibling_is_distinct_however_much_it_shares_but_no_exact_copy() -> None:

@@ -66,6 +66,38 @@ def test_a_sibling_that_shares_four_fifths_of_its_text_as_whole_lines_is_no_copy
     assert not copies_after([first], second)
 
 
+def sentence_pages(count: int, sentence_words: int = 12) -> list[bytes]:
+    """Pages of one site that are a frame of 220 words, and a sentence each."""
+    return [framed_page(SHOP, f"page{number}x", words=sentence_words) for number in range(count)]
+
+
+def test_pages_that_differ_in_a_sentence_are_siblings_where_the_site_repeats_the_rest() -> None:
+    *earlier, last = sentence_pages(4)
+
+    assert copies_after(earlier[:2], last)
+    assert not copies_after(earlier, last)
+
+
+def test_pages_that_differ_in_a_sentence_are_copies_where_other_pages_of_the_site_are_others() -> None:
+    *copies, last = sentence_pages(4)
+    others = [msgspec.json.encode({"url": f"https://{SHOP}/{n}", "text": essay(n)}) for n in range(4)]
+
+    assert copies_after([*others, *copies], last)
+
+
+def test_a_sentence_in_a_long_page_is_no_content_of_its_own() -> None:
+    article = f"<p>{essay(1)}</p><p>{essay(2)}</p><footer>".encode()
+    pages = [page.replace(b"<footer>", article) for page in sentence_pages(8)]
+
+    assert copies_after(pages[:-1], pages[-1])
+
+
+def test_of_many_siblings_that_nearly_equal_a_page_only_three_are_read_and_none_makes_it_a_copy() -> None:
+    *earlier, last = sentence_pages(30, sentence_words=8)
+
+    assert not copies_after(earlier, last)
+
+
 def test_another_crawl_of_a_page_is_a_copy_whatever_it_says() -> None:
     assert copies_after([page_json("a", essay(1))], page_json("a", essay(2)))
 
