@@ -104,6 +104,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
         Closing a coroutine runs its `finally` blocks, in which it may wait again, or miss the running loop.
         """
+        asyncio.set_event_loop(None)  # what misses the running loop would make another one, which stays open
         for process in self._processes:
             process.kill()
         for task in self._tasks:
