@@ -139,7 +139,7 @@ def test_the_address_that_the_dump_of_nutch_encodes_is_that_of_the_crawl(crawled
 
 
 def test_an_address_that_is_the_key_of_its_document_too_is_none_that_the_dump_encodes() -> None:
-    url = "http://a.example/b%2Fc"
+    url = "http://a.example/b%20c"
 
     page = _decode(PageDecoder(preset="nutch"), {**_nutch_dump(1), "url": url, "key": url})
 
@@ -148,7 +148,7 @@ def test_an_address_that_is_the_key_of_its_document_too_is_none_that_the_dump_en
 
 
 def test_the_index_writers_of_nutch_encode_no_address() -> None:
-    url = "http://a.example/b%2Fc"
+    url = "http://a.example/b%20c"
 
     page = _decode(PageDecoder(preset="nutch"), {**_nutch_index(1), "url": url})
 
