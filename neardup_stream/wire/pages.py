@@ -192,7 +192,10 @@ class PageDecoder:
             raise _too_deep()
         return self._page(given, timestamp_ms)
 
-    def _page(self, given: PageInput, timestamp_ms: int) -> Page:
+    def _page(self, given: PageInput, timestamp_ms: int) -> Page | Skipped:
+        is_bare = given.html is None and given.text is None and given.body is None
+        if is_bare and not is_wanted(given.status, self._statuses):
+            return Skipped("status")
         check_one_body(given)
         # Checked before the URL is parsed.
         _check_size("url", utf8_size_bytes(given.url), self._limits.max_url_bytes, "max_url_bytes")
@@ -209,7 +212,7 @@ class PageDecoder:
             status=given.status,
             language=given.language,
             score=given.score,
-            meta=_meta(given.meta),
+            meta=None if given.meta is UNSET or bytes(given.meta) == b"null" else given.meta,
         )
 
     def _check_fields(self, page: Page) -> None:
@@ -300,10 +303,6 @@ def epoch_seconds(fetched_at: str | float | None, timestamp_ms: int) -> float:
     if not 0 <= seconds <= LATEST_SECONDS:
         raise BadPage("wrong_type", f"fetched_at: {str(seconds)[:24]} s is outside the years 1970 to 9999")
     return float(seconds)
-
-
-def _meta(given: msgspec.Raw | UnsetType) -> msgspec.Raw | None:
-    return None if given is UNSET or bytes(given) == b"null" else given
 
 
 def utf8_size_bytes(text: str) -> int:

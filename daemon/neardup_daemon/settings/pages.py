@@ -186,6 +186,6 @@ class Pages(Section, frozen=True):
         tuple[Annotated[int, Meta(ge=0, le=999)], ...],
         Meta(
             description="HTTP statuses to process; other pages are skipped. Empty processes every page."
-            " Answers of the statuses 1xx and 304 hold none, and are always skipped."
+            " Answers of the statuses 1xx, 204, 205 and 304 hold none, and are always skipped."
         ),
     ] = ()

@@ -5,7 +5,7 @@ that belong to no record, raises CorruptData after all of its records were read.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -41,7 +41,8 @@ class _Content(NamedTuple):
         codings: of content and transfer, in the order in which they were applied.
         content_type: label of the body; empty for none.
         status: of HTTP.
-        lacks_body: whether there is none, though its headers state that it has bytes: an answer to HEAD.
+        lacks_body: whether there is none, though its headers state its length or how it is transferred: an
+            answer to HEAD.
         kept_codings: the server's, of which the crawler has undone those that it knows.
     """
 
@@ -152,7 +153,7 @@ def _content(archived: FramedRecord) -> _Content:
         ",".join(filter(None, codings)),
         response.headers.get("content-type", ""),
         response.status,
-        not response.body and _is_positive(response.headers.get("content-length", "")),
+        not response.body and _states_body(response.headers),
         response.headers.get(_RENAMED, ""),
     )
 
@@ -166,8 +167,10 @@ def _label(archived: FramedRecord) -> str:
     return "" if is_text else label
 
 
-def _is_positive(number: str) -> bool:
-    return number.isdecimal() and number.strip("0") != ""
+def _states_body(headers: Mapping[str, str]) -> bool:
+    """Return whether headers of HTTP state bytes, or a transfer coding, in which nothing has some too."""
+    length = headers.get("content-length", "")
+    return "transfer-encoding" in headers or (length.isdecimal() and length.strip("0") != "")
 
 
 def holds_http(archived: FramedRecord) -> bool:

@@ -91,7 +91,13 @@ async def test_the_text_of_a_wet_file_becomes_a_page(tmp_path: Path) -> None:
             response(URL, b"", headers=("Content-Encoding: zstd",), status="304"), "status", id="304-of-zstd"
         ),
         pytest.param(response(URL, b"", status="103 Early Hints"), "status", id="early-hints"),
+        pytest.param(response(URL, b"", status="204 No Content"), "status", id="no-content"),
         pytest.param(response(URL, b"", headers=("Content-Length: 830",)), "no_body", id="answer-to-head"),
+        pytest.param(
+            response(URL, b"", headers=("Content-Encoding: gzip", "Transfer-Encoding: chunked")),
+            "no_body",
+            id="answer-to-head-in-chunks",
+        ),
         pytest.param(resource(URL, b"%PDF", "application/pdf"), "content_type", id="pdf-resource"),
         pytest.param(
             resource(URL, b"%PDF-1.7\n" + b"1 0 obj\n" * 99 + b"\x00", "application/octet-stream"),
