@@ -1,7 +1,7 @@
 """Knows which captures the `revisit` records of WARC files refer to, so that these are kept in full.
 
-A revisit names a capture by its record id, by its URI and date, or by both. One that does neither names
-every capture of the same payload, by its digest.
+A revisit names a capture by its record id, by its URI and date, or by both. One without URI and date names
+every capture of the same payload too, by its digest: the id may be that of another crawl.
 """
 
 from array import array
@@ -59,18 +59,16 @@ class References:
 
 def _names(record: FramedRecord) -> Iterator[str]:
     """Yield what a record says of the capture to which it refers."""
-    headers, is_named = record.headers, False
+    headers = record.headers
     if record.fault or headers.get("warc-type", "").lower() != "revisit":
         return
     if record_id := headers.get("warc-refers-to"):
-        is_named = True
         yield _id_name(record_id)
     url, date = headers.get("warc-refers-to-target-uri"), headers.get("warc-refers-to-date")
     if url and date:
-        is_named = True
         with suppress(BadPage):  # a capture of this URL is no page, and is not compared with others
             yield _date_name(canonical_url(url.removeprefix("<").removesuffix(">")), date)
-    if not is_named and (digest := headers.get("warc-payload-digest")):
+    elif digest := headers.get("warc-payload-digest"):
         yield _digest_name(digest)
 
 

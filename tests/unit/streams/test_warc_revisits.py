@@ -169,6 +169,7 @@ def revisit_of(headers: Mapping[str, str]) -> bytes:
         ({"WARC-Payload-Digest": DIGEST}, {"WARC-Payload-Digest": HEX_DIGEST.upper()}),
         ({"WARC-Payload-Digest": "sha256:00"}, {"WARC-Payload-Digest": "sha256:00"}),
         ({"WARC-Payload-Digest": DIGEST, "WARC-Refers-To-Target-URI": URLS[1]}, {}),
+        ({"WARC-Payload-Digest": DIGEST, "WARC-Refers-To": "<urn:uuid:of-another-crawl>"}, {}),
     ],
     ids=[
         "id",
@@ -179,6 +180,7 @@ def revisit_of(headers: Mapping[str, str]) -> bytes:
         "stated in hex",
         "SHA-256",
         "URI and digest",
+        "id of another crawl",
     ],
 )
 def test_a_capture_to_which_a_revisit_of_the_inputs_refers_is_copied(
@@ -196,9 +198,13 @@ def test_a_capture_to_which_a_revisit_of_the_inputs_refers_is_copied(
     "referring",
     [
         {},
-        {"WARC-Refers-To": "<urn:uuid:00000000-0000-0000-0000-000000000003>", "WARC-Payload-Digest": DIGEST},
+        {"WARC-Refers-To": "<urn:uuid:00000000-0000-0000-0000-000000000003>"},
         {"WARC-Refers-To": "<urn:uuid:00000000-0000-0000-0000-000000000001>"},
-        {"WARC-Refers-To-Target-URI": URLS[1], "WARC-Refers-To-Date": "2024-05-01T10:20:32Z"},
+        {
+            "WARC-Refers-To-Target-URI": URLS[1],
+            "WARC-Refers-To-Date": "2024-05-01T10:20:32Z",
+            "WARC-Payload-Digest": DIGEST,
+        },
         {"WARC-Payload-Digest": labelled_digest(b"another text")},
         {"WARC-Payload-Digest": "sha1:no digest, with forty characters, in hex"},
     ],
