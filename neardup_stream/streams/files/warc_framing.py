@@ -22,7 +22,7 @@ from neardup_stream.streams.files.warc_blocks import (
     next_version,
 )
 
-__all__ = ["FramedRecord", "Places", "frame_records", "is_record_end", "parse_headers"]
+__all__ = ["MAX_HEAD_BYTES", "FramedRecord", "Places", "frame_records", "is_record_end", "parse_headers"]
 
 
 class Places(Protocol):
@@ -41,7 +41,8 @@ class Places(Protocol):
         ...
 
 
-_MAX_HEAD_BYTES = 1 << 16
+MAX_HEAD_BYTES = 1 << 16
+"""Of version line, headers and the empty line behind them; a record with more is damaged."""
 _MAX_LENGTH_DIGITS = 15
 _SOUGHT_BYTES = 16 << 20
 """Bytes of a block that are searched for records if its length is wrong."""
@@ -113,10 +114,10 @@ def _next_record(archive: "_Archive", sought_bytes: int, kept_bytes: int) -> Fra
     archive.begin_record()
     head = archive.take_head()
     if head is None:
-        is_long = archive.has(_MAX_HEAD_BYTES)
+        is_long = archive.has(MAX_HEAD_BYTES)
         archive.skip_to_version(behind=1)
         if is_long:
-            return FramedRecord({}, b"", f"the header of the record has more than {_MAX_HEAD_BYTES} bytes")
+            return FramedRecord({}, b"", f"the header of the record has more than {MAX_HEAD_BYTES} bytes")
         archive.damage.append("cut off in the header of a record")
         return None
     headers, length_bytes = parse_headers(head), _length(head)
@@ -244,9 +245,9 @@ class _Archive:
         Return None if they have no end within the limit.
         """
         searched = 0
-        while (end := _HEAD_END.search(self._data, self._at + searched, self._at + _MAX_HEAD_BYTES)) is None:
+        while (end := _HEAD_END.search(self._data, self._at + searched, self._at + MAX_HEAD_BYTES)) is None:
             searched = max(0, len(self._data) - self._at - LONGEST_VERSION_BYTES)
-            if searched >= _MAX_HEAD_BYTES or not self._fill():
+            if searched >= MAX_HEAD_BYTES or not self._fill():
                 self._endless_head_bytes += searched
                 return None
         head = self._data[self._at : end.start()]

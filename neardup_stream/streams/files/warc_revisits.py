@@ -24,7 +24,7 @@ from neardup_stream.streams.files.http_response import split_response
 from neardup_stream.streams.files.inputs import open_input
 from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc import framed_records, holds_http, page_url, warc_record
-from neardup_stream.streams.files.warc_framing import FramedRecord
+from neardup_stream.streams.files.warc_framing import MAX_HEAD_BYTES, FramedRecord
 from neardup_stream.streams.files.warc_references import References
 from neardup_stream.streams.gzip_format import GZIP_WINDOW_BITS
 from neardup_stream.wire.events import event_id
@@ -45,8 +45,12 @@ MAX_BLOCK_BYTES: Final = 1 << 30
 _PIECE_BYTES: Final = 1 << 20
 
 _CAPTURES: Final = frozenset({"response", "resource"})
+_DIGEST: Final = "warc-payload-digest"
 _REFERRED_TO: Final = ("warc-record-id", "warc-date")
 """Headers by which records refer to each other. WARC requires them, and some writers leave them out."""
+
+_LONGEST_NAME: Final = 256
+"""Characters of an id, a date or a digest of a capture that is referred to: it is kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ class _Capture(NamedTuple):
         url: of its page.
         date: of it.
         payload_digest: SHA-1 of its payload, which is how payloads are compared.
-        stated_digest: `WARC-Payload-Digest` in the words of its writer; empty for none.
+        stated_digest: `WARC-Payload-Digest` in the words of its writer; empty for none, or for a long one.
     """
 
     record_id: str
@@ -119,8 +123,9 @@ def write_revisits(
     """Write every record of WARC files to one file, each a gzip member; calls `check_cut` for each.
 
     A record becomes a revisit if its own event says `duplicate`, the latest capture of its representative
-    before it that the run has decided is in the output in full, both have a record id and a date, and no
-    revisit of the inputs refers to it. Its record id stays, so that requests and metadata still refer to it.
+    before it that the run has decided is in the output in full, both have a record id and a date of usual
+    length, the revisit can be read again, and no revisit of the inputs refers to it. Its record id stays, so
+    that requests and metadata still refer to it.
 
     Args:
         inputs: regular files in WARC format, in the order in which they were read before, and what was read.
@@ -136,7 +141,7 @@ def write_revisits(
     referring = _framed(inputs, limits, 0) if duplicates.representatives else ()
     references = References(record for _, _, record in referring)
     writer = _Writer(output, duplicates, references, limits)
-    writer.write(_warcinfo([path for path, _ in inputs], duplicates.index))
+    writer.write(*_warcinfo([path for path, _ in inputs], duplicates.index))
     for position, timestamp_ms, record in _framed(inputs, limits, MAX_BLOCK_BYTES):
         writer.take(record, position, timestamp_ms)
     return writer.tally()
@@ -186,7 +191,7 @@ class _Writer:
         except BadPage:  # a dead letter of the run
             self._copy(record)
             return
-        may_refer = all(record.headers.get(name) for name in _REFERRED_TO)
+        may_refer = all(0 < len(record.headers.get(name, "")) <= _LONGEST_NAME for name in _REFERRED_TO)
         is_copied = not (may_refer and self._revisit(record, page_id, position))
         if is_copied:
             self._copy(record)
@@ -216,11 +221,10 @@ class _Writer:
         if kept is None:
             return False
         own = _capture(record)
-        digests = (own.stated_digest, own.payload_digest)
+        digests = (record.headers.get(_DIGEST, ""), own.payload_digest)
         if self._references.include(own.record_id, page_id, own.date, digests):
             return False
         is_identical = own.payload_digest == kept.payload_digest
-        self._counts["identical" if is_identical else "near"] += 1
         # Programs look a payload up by what its record states, whatever function and spelling that is.
         digest = kept.stated_digest if is_identical and kept.stated_digest else own.payload_digest
         http_head, _ = _split(record)
@@ -238,7 +242,11 @@ class _Writer:
         }
         if http_head:
             fields["Content-Type"] = "application/http; msgtype=response"
-        self.write(_rendered(fields, http_head))
+        head = _rendered(fields, http_head)
+        if len(head) > MAX_HEAD_BYTES:
+            return False
+        self._counts["identical" if is_identical else "near"] += 1
+        self.write(head, http_head)
         return True
 
     def write(self, *pieces: bytes) -> None:
@@ -257,8 +265,9 @@ def _capture(record: FramedRecord) -> _Capture:
     _, payload = _split(record)
     digest = b32encode(hashlib.sha1(payload, usedforsecurity=False).digest()).decode()
     record_id, date = (record.headers[name] for name in _REFERRED_TO)
-    stated = record.headers.get("warc-payload-digest", "")
-    return _Capture(record_id, page_url(record), date, f"sha1:{digest}", stated)
+    stated = record.headers.get(_DIGEST, "")
+    kept_digest = stated if len(stated) <= _LONGEST_NAME else ""
+    return _Capture(record_id, page_url(record), date, f"sha1:{digest}", kept_digest)
 
 
 def _split(record: FramedRecord) -> tuple[bytes, bytes]:
@@ -266,8 +275,8 @@ def _split(record: FramedRecord) -> tuple[bytes, bytes]:
     return split_response(record.block) if holds_http(record) else (b"", record.block)
 
 
-def _warcinfo(paths: Sequence[str], index: str) -> bytes:
-    """Return the record that opens the output."""
+def _warcinfo(paths: Sequence[str], index: str) -> tuple[bytes, bytes]:
+    """Return head and block of the record that opens the output."""
     lines = [
         "software: neardup-stream",
         "format: WARC File Format 1.1",
@@ -280,9 +289,10 @@ def _warcinfo(paths: Sequence[str], index: str) -> bytes:
         "WARC-Date": "1970-01-01T00:00:00Z",
         "Content-Type": "application/warc-fields",
     }
-    return _rendered(fields, block)
+    return _rendered(fields, block), block
 
 
 def _rendered(fields: Mapping[str, str], block: bytes) -> bytes:
+    """Return the head of a record with these fields."""
     lines = [f"{name}: {value}\r\n" for name, value in fields.items()]
-    return ("WARC/1.1\r\n" + "".join(lines) + f"Content-Length: {len(block)}\r\n\r\n").encode() + block
+    return ("WARC/1.1\r\n" + "".join(lines) + f"Content-Length: {len(block)}\r\n\r\n").encode()

@@ -12,7 +12,7 @@ import pytest
 from neardup_stream.message import Position
 from neardup_stream.streams.files.record_places import UnknownPlaces
 from neardup_stream.streams.files.waiting_file import WaitingFile
-from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
+from neardup_stream.streams.files.warc_framing import MAX_HEAD_BYTES, FramedRecord, frame_records
 from neardup_stream.streams.files.warc_revisits import (
     IDENTICAL_PROFILE,
     NEAR_PROFILE,
@@ -118,6 +118,55 @@ def test_a_revisit_of_the_same_payload_has_the_digest_that_the_capture_states(
 
     assert revisit.headers["warc-profile"] == IDENTICAL_PROFILE
     assert revisit.headers["warc-payload-digest"] == stated
+
+
+@pytest.mark.parametrize(("letters", "is_taken"), [(251, True), (252, False)])
+def test_a_digest_of_unusual_length_is_not_taken_over(
+    letters: int, tmp_path: Path, *, is_taken: bool
+) -> None:
+    stated = "sha1:" + "A" * letters
+    first, second = captures(b"text", {})
+    first = first.replace(b"WARC-Type", f"WARC-Payload-Digest: {stated}\r\nWARC-Type".encode())
+
+    _, revisit = rewritten(tmp_path, [first, second])
+
+    assert revisit.headers["warc-profile"] == IDENTICAL_PROFILE
+    assert revisit.headers["warc-payload-digest"] == (stated if is_taken else DIGEST)
+
+
+@pytest.mark.parametrize("lengthened", [0, 1], ids=["representative", "duplicate"])
+@pytest.mark.parametrize(("characters", "kind"), [(256, "revisit"), (257, "resource")])
+def test_records_with_an_id_of_unusual_length_are_copied_and_not_referred_to(
+    lengthened: int, characters: int, kind: str, tmp_path: Path
+) -> None:
+    archived = captures(b"text", {})
+    archived[lengthened] = archived[lengthened].replace(
+        b"00000000-0000-0000-0000-00000000000", b"0" * (characters - len("<urn:uuid:1>"))
+    )
+
+    written = rewritten(tmp_path, archived)
+
+    assert [record.headers["warc-type"] for record in written] == ["resource", kind]
+
+
+def test_a_duplicate_whose_revisit_would_have_more_headers_than_a_record_may_have_is_copied(
+    tmp_path: Path,
+) -> None:
+    def written(letters: int) -> FramedRecord:
+        """Return what is written of a duplicate of which the address is longer by so many letters."""
+        first, second = captures(b"text", {})
+        longer = b"Target-URI: %s#%s" % (URLS[1].encode(), b"a" * letters)
+        _, duplicate = rewritten(
+            tmp_path, [first, second.replace(b"Target-URI: " + URLS[1].encode(), longer)]
+        )
+        return duplicate
+
+    room = MAX_HEAD_BYTES - len(written(0).head.rstrip() + b"\r\n\r\n")
+
+    at_limit, over_limit = written(room), written(room + 1)
+
+    assert [at_limit.headers["warc-type"], over_limit.headers["warc-type"]] == ["revisit", "resource"]
+    assert over_limit.block == b"text"
 
 
 def test_payloads_are_compared_by_their_bytes_and_not_by_what_their_records_state(tmp_path: Path) -> None:
