@@ -11,6 +11,7 @@ from base64 import b32encode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
@@ -19,6 +20,7 @@ from neardup_stream.cut_short import check_cut
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Page
+from neardup_stream.streams.files.digests import Identify, identity_of
 from neardup_stream.streams.files.file_names import one_line_name
 from neardup_stream.streams.files.http_response import split_response
 from neardup_stream.streams.files.inputs import open_input
@@ -136,24 +138,32 @@ def write_revisits(
     Raises:
         CorruptData: a file is damaged, or has changed since it was read; what was written is not whole.
 
-    Cost: a pass over the inputs for what their revisits refer to, if there are duplicates, and one to write.
+    Cost: a pass over the inputs for what their revisits refer to, if there are duplicates, one for their
+    digests, and one to write.
     """
-    referring = _framed(inputs, limits, 0) if duplicates.representatives else ()
-    references = References(record for _, _, record in referring)
+    references = References(_undigested(inputs, limits) if duplicates.representatives else ())
     writer = _Writer(output, duplicates, references, limits)
     writer.write(*_warcinfo([path for path, _ in inputs], duplicates.index))
-    for position, timestamp_ms, record in _framed(inputs, limits, MAX_BLOCK_BYTES):
+    for position, timestamp_ms, record in _framed(inputs, limits, MAX_BLOCK_BYTES, identity_of):
         writer.take(record, position, timestamp_ms)
     return writer.tally()
 
 
+def _undigested(inputs: Sequence[tuple[str, Partition]], limits: RunLimits) -> Iterator[FramedRecord]:
+    """Yield every record, for a pass before one that raises where a file is damaged or has changed."""
+    read = {path: partition.input_id for path, partition in inputs}
+    with suppress(CorruptData):
+        for _, _, record in _framed(inputs, limits, 0, lambda path, _: read[path]):
+            yield record
+
+
 def _framed(
-    inputs: Sequence[tuple[str, Partition]], limits: RunLimits, kept_bytes: int
+    inputs: Sequence[tuple[str, Partition]], limits: RunLimits, kept_bytes: int, identify: Identify
 ) -> Iterator[tuple[Position, int, FramedRecord]]:
     """Yield every record, with so much of its block or more, its position and the time of its file."""
     seen: Counter[str] = Counter()
     for path, partition in inputs:
-        with open_input(path, seen) as source:
+        with open_input(path, seen, identify=identify) as source:
             if source.partition != partition:
                 raise CorruptData(f"{path}: an input has changed while it was read; run again")
             framed = framed_records(source, limits.max_page_bytes, kept_bytes)

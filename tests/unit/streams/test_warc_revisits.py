@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from neardup_stream.errors import CorruptData
 from neardup_stream.message import Position
 from neardup_stream.streams.files.record_places import UnknownPlaces
 from neardup_stream.streams.files.waiting_file import WaitingFile
@@ -42,6 +43,23 @@ def rewritten(tmp_path: Path, archived: Sequence[bytes], duplicate: int = 1) -> 
 
     _, *written = frame_records(iter([gzip.decompress(output.read_bytes())]), MAX_BYTES, UnknownPlaces())
     return written
+
+
+def test_an_input_that_has_become_longer_by_a_part_of_a_record_is_said_to_have_changed(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "crawl.warc"
+    source.write_bytes(b"".join(resource(url, b"text") for url in URLS))
+    (partition,) = partitions_of([str(source)])
+    duplicates = Duplicates("i", {"event": (URLS[1], URLS[0])}, frozenset())
+    with source.open("ab") as growing:
+        growing.write(resource(URLS[0], b"text")[:99])
+
+    with (
+        WaitingFile(tmp_path / "out.warc.gz", "w") as file,
+        pytest.raises(CorruptData, match="an input has changed while it was read; run again"),
+    ):
+        write_revisits([(str(source), partition)], file, duplicates, RunLimits(PageDecoder(), MAX_BYTES))
 
 
 def labelled_digest(payload: bytes) -> str:
