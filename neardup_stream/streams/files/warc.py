@@ -7,7 +7,7 @@ that belong to no record, raises CorruptData after all of its records were read.
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Position, Record, Skipped, SkipReason
@@ -21,7 +21,10 @@ from neardup_stream.wire.statuses import holds_page
 from neardup_stream.wire.times import LATEST_SECONDS
 from neardup_stream.wire.urls import canonical_url
 
-__all__ = ["framed_records", "holds_http", "page_url", "read_warc", "warc_record"]
+__all__ = ["OWN_HEADER", "framed_records", "holds_http", "page_url", "read_warc", "warc_record"]
+
+OWN_HEADER: Final = "Neardup-Event-ID"
+"""Of a revisit that `dedup` wrote, in the place of a duplicate: that page was seen."""
 
 _PAGE_TYPES = frozenset({"response", "resource", "conversion"})
 _OTHER_URI = re.compile(r"(?:dns|filedesc|metadata|urn|whois):|[a-z][a-z0-9+-]*:(?!//|\d)", re.IGNORECASE)
@@ -130,7 +133,8 @@ def _no_page_by_header(archived: FramedRecord) -> SkipReason | None:
     """Return why a record is skipped; None for one that may hold a page."""
     kind = archived.headers.get("warc-type", "").lower()
     if kind not in _PAGE_TYPES:
-        return "revisit" if kind == "revisit" else "warc_type"
+        is_crawled = kind == "revisit" and OWN_HEADER.lower() not in archived.headers
+        return "revisit" if is_crawled else "warc_type"
     return "target_uri" if _OTHER_URI.match(page_url(archived)) else None
 
 

@@ -25,7 +25,7 @@ from neardup_stream.streams.files.file_names import one_line_name
 from neardup_stream.streams.files.http_response import split_response
 from neardup_stream.streams.files.inputs import open_input
 from neardup_stream.streams.files.waiting_file import WaitingFile
-from neardup_stream.streams.files.warc import framed_records, holds_http, page_url, warc_record
+from neardup_stream.streams.files.warc import OWN_HEADER, framed_records, holds_http, page_url, warc_record
 from neardup_stream.streams.files.warc_framing import MAX_HEAD_BYTES, FramedRecord
 from neardup_stream.streams.files.warc_references import References
 from neardup_stream.streams.gzip_format import GZIP_WINDOW_BITS
@@ -248,7 +248,7 @@ class _Writer:
             "WARC-Refers-To-Target-URI": kept.url,
             "WARC-Refers-To-Date": kept.date,
             "WARC-Payload-Digest": digest,
-            "Neardup-Event-ID": event,
+            OWN_HEADER: event,
         }
         if http_head:
             fields["Content-Type"] = "application/http; msgtype=response"

@@ -85,6 +85,11 @@ async def test_the_text_of_a_wet_file_becomes_a_page(tmp_path: Path) -> None:
         ),
         pytest.param(warc_record("metadata", URL, b"a: b", FIELDS), "warc_type", id="metadata"),
         pytest.param(warc_record("revisit", URL, b"", "application/http"), "revisit", id="revisit"),
+        pytest.param(
+            warc_record("revisit", URL, b"", "application/http\r\nNeardup-Event-ID: 0123"),
+            "warc_type",
+            id="own-revisit",
+        ),
         pytest.param(response(URL, b"\x89PNG", "image/png"), "content_type", id="image"),
         pytest.param(response(URL, b"", status="304 Not Modified"), "status", id="not-modified"),
         pytest.param(
