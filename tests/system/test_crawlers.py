@@ -119,11 +119,7 @@ def test_lines_of_browsertrix_without_its_preset_are_warned_about_once() -> None
 def test_revisits_in_the_places_of_pages_are_warned_about(site: Site, tmp_path: Path, command: str) -> None:
     site.create_topics()
     crawl = tmp_path / "crawl.warc"
-    page, copies = response(f"{SITE}/a", b"<p>words"), (f"{SITE}/{name}" for name in "bc")
-    revisits = [
-        warc_record("revisit", copy, b"HTTP/1.1 200 OK\r\n\r\n", "application/http") for copy in copies
-    ]
-    crawl.write_bytes(page + b"".join(revisits))
+    crawl.write_bytes(crawl_with_revisits())
     options = ["-o", str(tmp_path / "crawl.nda")] if command == "freeze" else []
 
     run = site.call(command, str(crawl), *options)
@@ -131,6 +127,27 @@ def test_revisits_in_the_places_of_pages_are_warned_about(site: Site, tmp_path: 
     assert run.returncode == 0
     assert run.stderr.decode().count("warning: 2 revisit records skipped") == 1
     assert b"(2 revisit)" in run.stderr or b"left out: 2 revisit\n" in run.stderr
+
+
+@pytest.mark.parametrize("command", ["dedup", "produce"])
+def test_revisits_in_a_damaged_file_are_warned_about_too(site: Site, tmp_path: Path, command: str) -> None:
+    site.create_topics()
+    crawl = tmp_path / "crawl.warc"
+    crawl.write_bytes(crawl_with_revisits() + response(f"{SITE}/d", b"<p>words")[:-9])
+
+    run = site.call(command, str(crawl))
+
+    assert run.returncode == 4
+    assert run.stderr.decode().count("warning: 2 revisit records skipped") == 1
+
+
+def crawl_with_revisits() -> bytes:
+    """Return an archive of a page and two copies of which only revisits were written."""
+    copies = [f"{SITE}/{name}" for name in "bc"]
+    revisits = [
+        warc_record("revisit", copy, b"HTTP/1.1 200 OK\r\n\r\n", "application/http") for copy in copies
+    ]
+    return response(f"{SITE}/a", b"<p>words") + b"".join(revisits)
 
 
 def test_a_parquet_file_of_other_columns_is_refused_with_their_names(tmp_path: Path) -> None:

@@ -168,9 +168,9 @@ def dedup(
         known = tally.outcomes["superseded"] + (tally.outcomes["unchanged"] if files_run.is_kept else 0)
         _print_revisits(files_run.warc or "", end.revisits, known)
     print_dead_letters(end.first_dead_letters)
+    _print_warnings(tally, settings)
     if end.damage is not None:
         raise end.damage
-    _print_warnings(tally, settings)
     return end.exit_code
 
 

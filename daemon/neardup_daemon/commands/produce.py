@@ -40,7 +40,7 @@ def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool
 
     \b
         neardup-stream produce crawl.jsonl.gz --config neardup.toml
-        neardup-stream produce pages.jsonl --page-preset browsertrix --config neardup.toml
+        neardup-stream produce pages.jsonl extraPages.jsonl --page-preset browsertrix --config neardup.toml
     """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.producing import Produced, produce_files  # noqa: PLC0415 - Kafka is not for --help
 
@@ -50,25 +50,26 @@ def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool
             asyncio.run(produce_files(files, settings, produced, on_records, skips_too_large=skips_too_large))
     except BaseException:
         if produced != Produced():
-            _report(produced, settings.kafka.pages_topic)
+            _report(produced, settings)
         raise
-    _report(produced, settings.kafka.pages_topic)
-    skipped = produced.skipped
-    warnings = missing_preset(skipped["header"], settings.page.preset), unseen_pages(skipped["revisit"])
-    for warning in filter(None, warnings):
-        click.echo(f"warning: {warning}", err=True)
+    _report(produced, settings)
     bad = produced.bad.total()
     if complaint := dead_letter_complaint(bad, produced.published + bad, files):
         raise ConfigError(complaint)
 
 
-def _report(produced: "Produced", topic: str) -> None:
+def _report(produced: "Produced", settings: Settings) -> None:
+    """Print how many records had each outcome, and what that may mean."""
+    topic, skipped = settings.kafka.pages_topic, produced.skipped
     click.echo(f"{counted(produced.published, 'record')} published to {topic}", err=True)
     for what, where, counts in (
         ("bad page", "", produced.bad),
-        ("record", " without a page", produced.skipped),
+        ("record", " without a page", skipped),
     ):
         if counts:
             click.echo(f"{counted(counts.total(), what)}{where} left out: {by_reason(counts)}", err=True)
     for bad in produced.first_bad.lines:
         click.echo(f"bad page: {printable(bad)}", err=True)
+    warnings = missing_preset(skipped["header"], settings.page.preset), unseen_pages(skipped["revisit"])
+    for warning in filter(None, warnings):
+        click.echo(f"warning: {warning}", err=True)
