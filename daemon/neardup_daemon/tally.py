@@ -7,7 +7,15 @@ from neardup_daemon.terminal import counted
 from neardup_stream.meters import NoMeters, Outcome
 from neardup_stream.wire.presets import PRESETS, Preset
 
-__all__ = ["Tally", "by_outcome", "by_reason", "dead_letter_complaint", "missing_preset", "unseen_pages"]
+__all__ = [
+    "Tally",
+    "by_outcome",
+    "by_reason",
+    "dead_letter_complaint",
+    "missing_preset",
+    "no_text_complaint",
+    "unseen_pages",
+]
 
 _NEARLY_ALL = 0.95
 
@@ -68,6 +76,22 @@ def _columns_of(path: str) -> str:
     return f"; the columns of {path} are {', '.join(column_names(path))}"
 
 
+def no_text_complaint(skipped: Counter[str], record_count: int) -> str:
+    """Return a warning where nearly all lines of Browsertrix are without text; empty otherwise.
+
+    Args:
+        skipped: records that were skipped, by reason.
+        record_count: records in all, with these.
+    """
+    count, judged = skipped["no_text"], record_count - skipped["header"]
+    if not count or count < _NEARLY_ALL * judged:
+        return ""
+    return (
+        f"{count:,} of {judged:,} records have no text (no_text): crawl with --text to-pages, or read the"
+        " archives of the crawl (docs/crawlers.md)"
+    )
+
+
 def missing_preset(header_count: int, preset: Preset) -> str:
     """Return a warning where lines of Browsertrix are read without its preset; empty otherwise.
 
@@ -119,9 +143,10 @@ class Tally(NoMeters):
         self._record_count = 0
 
     def complaint(self, files: Sequence[str] = ()) -> str:
-        """Return a warning where nearly all records of these files are dead letters; empty otherwise."""
-        judged = self.outcomes.total() - self.outcomes["skipped"]
-        return dead_letter_complaint(self.outcomes["dead_letter"], judged, files)
+        """Return a warning where nearly all records of these files are dead letters, or without text."""
+        count = self.outcomes.total()
+        dead, judged = self.outcomes["dead_letter"], count - self.outcomes["skipped"]
+        return dead_letter_complaint(dead, judged, files) or no_text_complaint(self.skipped, count)
 
     def missing_matches(self) -> str:
         """Return where matches may be missing, because many pages share ranges or bands; empty otherwise."""

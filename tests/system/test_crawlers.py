@@ -116,6 +116,24 @@ def test_lines_of_browsertrix_without_its_preset_are_warned_about_once() -> None
 
 
 @pytest.mark.parametrize("command", ["dedup", "freeze", "produce"])
+def test_a_crawl_without_texts_is_refused_and_the_option_that_keeps_them_named(
+    site: Site, tmp_path: Path, command: str
+) -> None:
+    site.create_topics()
+    lines = (DATA / WRITTEN["browsertrix"][0]).read_text().splitlines()
+    pages = tmp_path / "pages.jsonl"
+    without = [{name: value for name, value in json.loads(line).items() if name != "text"} for line in lines]
+    pages.write_text("".join(json.dumps(line) + "\n" for line in without))
+    options = ["-o", str(tmp_path / "crawl.nda")] if command == "freeze" else []
+
+    run = site.call(command, str(pages), "--set", "page.preset=browsertrix", *options)
+
+    assert run.returncode == 2
+    assert "have no text (no_text): crawl with --text to-pages" in run.stderr.decode()
+    assert not (tmp_path / "crawl.nda").exists()
+
+
+@pytest.mark.parametrize("command", ["dedup", "freeze", "produce"])
 def test_revisits_in_the_places_of_pages_are_warned_about(site: Site, tmp_path: Path, command: str) -> None:
     site.create_topics()
     crawl = tmp_path / "crawl.warc"

@@ -9,7 +9,13 @@ from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.tally import by_reason, dead_letter_complaint, missing_preset, unseen_pages
+from neardup_daemon.tally import (
+    by_reason,
+    dead_letter_complaint,
+    missing_preset,
+    no_text_complaint,
+    unseen_pages,
+)
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.errors import ConfigError
 
@@ -54,7 +60,10 @@ def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool
         raise
     _report(produced, settings)
     bad = produced.bad.total()
-    if complaint := dead_letter_complaint(bad, produced.published + bad, files):
+    count = produced.published + bad
+    complaint = dead_letter_complaint(bad, count, files)
+    complaint = complaint or no_text_complaint(produced.skipped, count + produced.skipped.total())
+    if complaint:
         raise ConfigError(complaint)
 
 
