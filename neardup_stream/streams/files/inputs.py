@@ -180,24 +180,31 @@ def _places(path: str, raw: io.FileIO) -> Places:
 
 
 def _chunks(path: str, raw: io.FileIO, members: Members) -> Iterator[bytes]:
-    decompress = _DECOMPRESSORS.get(Path(path).suffix.lower())
+    has_begun = False
     try:
-        if has_ending(path, COLLECTION_ENDING):
-            yield from collection_chunks(raw, members, CHUNK_BYTES)
-        elif has_ending(path, _ARCHIVES):
-            yield from members.decompressed(partial(_read_pipe, raw) if is_pipe(path) else raw.read)
-        elif decompress is not None and os.fstat(raw.fileno()).st_size:  # an empty file has no lines
-            stream = decompress(raw)
-            yield from _gathered(stream)
-        else:
-            yield from decompress_sniffed(_pipe_chunks(raw) if is_pipe(path) else _file_chunks(raw))
+        for chunk in _decompressed(path, raw, members):
+            has_begun = has_begun or bool(chunk)
+            yield chunk
     except DAMAGE as error:
-        if isinstance(error, zstd.ZstdError) and "ictionary" in str(error):
+        # Damage may set the flag of a frame in the middle that says so.
+        if not has_begun and isinstance(error, zstd.ZstdError) and "ictionary" in str(error):
             remedy = "which is not read here: decompress it first (zstd -d -D DICTIONARY)"
             raise CorruptData(f"{path}: compressed with a dictionary, {remedy}") from error
         # The position may be up to one buffer after the damage.
         place = "" if is_pipe(path) or has_ending(path, COLLECTION_ENDING) else f" before byte {raw.tell()}"
         raise CorruptData(f"{path}: damaged or cut off{place}: {error}") from error
+
+
+def _decompressed(path: str, raw: io.FileIO, members: Members) -> Iterator[bytes]:
+    decompress = _DECOMPRESSORS.get(Path(path).suffix.lower())
+    if has_ending(path, COLLECTION_ENDING):
+        yield from collection_chunks(raw, members, CHUNK_BYTES)
+    elif has_ending(path, _ARCHIVES):
+        yield from members.decompressed(partial(_read_pipe, raw) if is_pipe(path) else raw.read)
+    elif decompress is not None and os.fstat(raw.fileno()).st_size:  # an empty file has no lines
+        yield from _gathered(decompress(raw))
+    else:
+        yield from decompress_sniffed(_pipe_chunks(raw) if is_pipe(path) else _file_chunks(raw))
 
 
 def _read_pipe(raw: io.FileIO, size_bytes: int) -> bytes:

@@ -101,6 +101,19 @@ def test_what_precedes_damage_comes_before_its_error(tmp_path: Path, name: str) 
     assert all(good)
 
 
+@pytest.mark.parametrize("name", ["p.jsonl", "p.jsonl.zst"], ids=["by content", "by name"])
+def test_damage_that_looks_like_a_dictionary_is_damage_at_its_place(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    first, second = (bytearray(zstd.compress(each)) for each in MEMBERS[:2])
+    second[4] |= 1  # the second frame now states the number of a dictionary
+    path.write_bytes(first + second)
+
+    with open_input(str(path), Counter()) as opened:
+        assert next(opened.chunks) == MEMBERS[0]
+        with pytest.raises(CorruptData, match=r"damaged or cut off before byte \d+: .*ictionary"):
+            next(opened.chunks)
+
+
 @pytest.mark.parametrize("compress", [gzip.compress, zstd.compress])
 def test_hundreds_of_thousands_of_empty_members_are_passed_over(
     tmp_path: Path, compress: Callable[[bytes], bytes]
