@@ -64,7 +64,7 @@ class Members(UnknownPlaces):
             yield piece
 
     def stored(self, read: Callable[[], bytes]) -> Iterator[bytes]:
-        """Yield the content of an archive that is not compressed, and has no members."""
+        """Yield the content of an archive that has no members of gzip."""
         while piece := read():
             self._place += len(piece)
             yield piece

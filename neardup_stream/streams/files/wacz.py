@@ -93,6 +93,8 @@ class _Reading:
         with packed.open(member) as archive:
             if has_ending(member.filename, ".gz"):
                 yield from self._members.decompressed(archive.read)
+            elif has_ending(member.filename, ".zst") and member.file_size:  # an empty one has no frames
+                yield from self._members.stored(partial(zstd.ZstdFile(archive).read1, self._chunk_bytes))
             else:
                 yield from self._members.stored(partial(archive.read, self._chunk_bytes))
 

@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from backports import zstd
 
 from neardup_stream.errors import CorruptData
 from neardup_stream.page import Page
@@ -30,6 +31,24 @@ async def test_a_collection_is_the_archives_in_it(tmp_path: Path) -> None:
         "http://a.example/1",
         "http://a.example/1",
     ]
+
+
+async def test_an_archive_in_zstd_is_read_and_those_behind_a_damaged_one_too(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.wacz"
+    urls = [f"http://a.example/{number}" for number in range(4)]
+    frames = [zstd.compress(resource(url, b"text")) for url in urls]
+    with zipfile.ZipFile(path, "w") as collection:
+        collection.writestr("archive/0.warc.zst", b"")
+        collection.writestr("archive/1.warc.ZST", frames[0] + frames[1])
+        collection.writestr("archive/2.warc.zst", frames[2] + frames[0][:-9])
+        collection.writestr("archive/3.warc.zst", frames[3])
+
+    async with FileSource([str(path)], 10_000) as source:
+        records = await source.read(100, 1 << 20)
+        with pytest.raises(CorruptData, match=r"archive/2\.warc\.zst"):
+            await source.read(100, 1 << 20)
+
+    assert [record.decoded.url for record in records if isinstance(record.decoded, Page)] == urls
 
 
 def collected(**archives: bytes) -> bytes:
