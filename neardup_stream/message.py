@@ -104,7 +104,7 @@ SkipReason = Literal[
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A record that is not a page by its type, such as a WARC request."""
+    """A record that is no page, nor meant to be one, such as a WARC request or an answer not modified."""
 
     reason: SkipReason
 

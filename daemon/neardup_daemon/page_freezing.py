@@ -42,7 +42,7 @@ class Filled:
         dead_letter_count: records that can never become a page.
         archived_count: pages of an index without sketches, as they match an archive and `archive.on_match`
             is `skip`.
-        skipped: records that are no pages by nature, by reason.
+        skipped: records that were skipped, by reason.
     """
 
     def __init__(self, place_of: PlaceOf = record_number) -> None:

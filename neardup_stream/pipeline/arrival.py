@@ -125,7 +125,7 @@ class Rejected(NamedTuple):
 
 
 class SkippedRecord(NamedTuple):
-    """A record that is no page by nature."""
+    """A record that is no page, nor meant to be one, or that has a status that is not wanted."""
 
     record: RecordMetadata
     reason: SkipReason
