@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup_stream.errors import InvariantBroken
-from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.keys import Keys, shard_tag
 from tests.source_files import source_files
 
 TABLES = 12
@@ -66,6 +66,36 @@ def test_a_hash_of_records_has_one_name_alone_and_in_a_walk(slot_bits: int) -> N
 
     assert names.record_slots(of_a_shard) == [names.record_slot(slot) for slot in of_a_shard]
     assert names.record(of_a_shard[-1] << (60 - slot_bits)) == names.record_slot(of_a_shard[-1])
+
+
+@given(
+    slot_bits=st.sampled_from([0, 3, 4, 9, 20]),
+    handles=st.lists(st.integers(0, 2**64 - 1)),
+)
+def test_a_hash_of_records_is_named_by_the_leading_bits_of_a_handle(
+    slot_bits: int, handles: list[int]
+) -> None:
+    names = keys(slot_bits=slot_bits)
+    digits = {0: 1, 3: 1, 4: 1, 9: 3, 20: 5}[slot_bits]
+
+    expected = [
+        f"nd:5c:{{{shard_tag(handle >> 60, 16)}}}:p{handle % 2**60 >> 60 - slot_bits:0{digits}x}"
+        for handle in handles
+    ]
+
+    assert names.records(handles) == expected
+    assert [names.record(handle) for handle in handles] == expected
+
+
+def test_hashes_of_all_shards_are_named_where_a_shard_has_more_than_are_remembered() -> None:
+    slot_bits = 17
+    names = keys(slot_bits=slot_bits)
+    slots = range(0, 16 << slot_bits, 11)
+
+    found = names.records([slot << (60 - slot_bits) for slot in slots])
+
+    tags = [shard_tag(shard, 16) for shard in range(16)]
+    assert found == [f"nd:5c:{{{tags[slot >> slot_bits]}}}:p{slot % 2**slot_bits:05x}" for slot in slots]
 
 
 KEY_OF_A_NAMESPACE = re.compile(r"f[\"'][^\"']*\{[^{}]*(namespace|schema_id)[^{}]*\}:\S")
