@@ -3,12 +3,12 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import DependencyLost
@@ -30,6 +30,10 @@ where the loop is slow to ask."""
 _PIECE_RECORDS: Final = 64
 """What a worker is given at once: enough that handing it over costs little."""
 
+_PIECE_BYTES: Final = 4 << 20
+"""A batch of larger pages counts as more pieces than it is in, so that the memory of what is in flight is
+bounded by the number of workers."""
+
 _PIECES_AT_ONCE: Final = 3
 """Pieces that each worker has: while it prepares one, the next waits in its socket, and one more while the
 answer to the one before waits for a thread, which waits for the interpreter's lock."""
@@ -37,6 +41,13 @@ answer to the one before waits for a thread, which waits for the interpreter's l
 _RECORDS_ALONE: Final = 512
 """The first worker prepares so many records before the others start: a small input ends before they would
 have loaded."""
+
+
+class _Batch(NamedTuple):
+    """What is prepared of a batch, and as how many pieces it counts."""
+
+    pieces: Sequence[Future[Prepared]]
+    piece_count: int
 
 
 class SpreadPreparation:
@@ -80,36 +91,45 @@ class SpreadPreparation:
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
         """See `Prepares`; batches may be prepared at once."""
-        self._record_count += len(records)
-        if self._record_count > _RECORDS_ALONE:
-            self._start_others()
-        pieces = [self._threads.submit(self._prepare, piece) for piece in in_chunks(records, _PIECE_RECORDS)]
-        return joined([each.result() for each in pieces])
+        return joined([piece.result() for piece in self._begin(records)])
 
     async def prepared(
         self, batches: AsyncGenerator[Sequence[Record], None]
     ) -> AsyncGenerator[Prepared, None]:
-        """Yield each batch, prepared, in the order of the input; `BATCHES_AT_ONCE` are prepared at once.
+        """Yield each batch, prepared, in the order of the input.
 
-        Close the generator if it is left early; that closes `batches` too.
+        So many are prepared at once that all workers have pieces, but at least `BATCHES_AT_ONCE`. Close the
+        generator if it is left early; that closes `batches` too.
         """
-        in_flight: deque[asyncio.Task[Prepared]] = deque()
+        in_flight: deque[_Batch] = deque()
         try:
             async with aclosing(batches):
                 async for records in batches:
-                    in_flight.append(asyncio.create_task(asyncio.to_thread(self.prepare, records)))
-                    if len(in_flight) == BATCHES_AT_ONCE:
-                        yield await in_flight.popleft()
+                    pieces = self._begin(records)
+                    in_flight.append(_Batch(pieces, max(len(pieces), _size_bytes(records) // _PIECE_BYTES)))
+                    if self._are_enough(in_flight):
+                        yield await _first(in_flight)
             while in_flight:
-                yield await in_flight.popleft()
+                yield await _first(in_flight)
         finally:
             for batch in in_flight:
-                batch.cancel()
-            await asyncio.gather(*in_flight, return_exceptions=True)
+                for piece in batch.pieces:
+                    piece.cancel()
 
     def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
         """See `ReadsLandmarks`."""
         return self._preparations[0].lines_outside_landmarks(page)
+
+    def _are_enough(self, batches: Collection[_Batch]) -> bool:
+        piece_count = sum(batch.piece_count for batch in batches)
+        return len(batches) >= BATCHES_AT_ONCE and piece_count >= _PIECES_AT_ONCE * len(self._preparations)
+
+    def _begin(self, records: Sequence[Record]) -> list[Future[Prepared]]:
+        """Give the records to the workers, in pieces; start the other workers if the input is long enough."""
+        self._record_count += len(records)
+        if self._record_count > _RECORDS_ALONE:
+            self._start_others()
+        return [self._threads.submit(self._prepare, piece) for piece in in_chunks(records, _PIECE_RECORDS)]
 
     def _prepare(self, records: Sequence[Record]) -> Prepared:
         preparation = self._idle.get()
@@ -137,3 +157,15 @@ class SpreadPreparation:
             self._start(preparation)
         except (OSError, DependencyLost) as error:
             _logger.warning("worker_start_failed", extra={"fields": {"error": str(error)}})
+
+
+async def _first(batches: deque[_Batch]) -> Prepared:
+    """Take out the first batch, once it is prepared."""
+    prepared = joined([await asyncio.wrap_future(piece) for piece in batches[0].pieces])
+    batches.popleft()
+    return prepared
+
+
+def _size_bytes(records: Sequence[Record]) -> int:
+    """Return the bytes of the values."""
+    return sum(len(record.value) for record in records if record.value)

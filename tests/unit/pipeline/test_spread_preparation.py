@@ -5,22 +5,27 @@ import os
 import signal
 import sys
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import aclosing, closing
+from contextlib import ExitStack, aclosing, closing
 from itertools import count, cycle
+from multiprocessing import get_context
+from multiprocessing.synchronize import Barrier
 from types import FrameType
 from typing import Any
 
 import pytest
 
 from neardup_stream.errors import InvariantBroken
+from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters, PipelineMeters
+from neardup_stream.page import Page
 from neardup_stream.pipeline import spread_preparation
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation, fork_preparation
 from neardup_stream.pipeline.preparation import OnRecord, Prepares
 from neardup_stream.pipeline.spread_preparation import SpreadPreparation
 from neardup_stream.pipeline.worker_limits import WorkerLimits
+from neardup_stream.streams.memory.streams import numbered
 from tests.bad_work import BadPreparation
 from tests.framed_pages import outside_landmarks
 from tests.pipelines import Pipeline, essay, page_json
@@ -148,6 +153,65 @@ async def test_batches_that_are_prepared_at_once_come_in_the_order_of_the_input(
 
     found = [[item.record.position.offset for item in batch.items] for batch in prepared]
     assert found == [[record.position.offset for record in batch if record.value != b"{"] for batch in of]
+
+
+class MeetingPreparation:
+    """Prepares as another one does; the first batch with `-meet-` waits until all workers have one."""
+
+    def __init__(self, preparation: Prepares, all_here: Barrier) -> None:
+        self._preparation = preparation
+        self._all_here = all_here
+        self._has_met = False
+
+    def prepare(self, records: Sequence[Record]) -> Prepared:
+        if not self._has_met and any(b"-meet-" in (record.value or b"") for record in records):
+            self._all_here.wait()
+            self._has_met = True
+        return self._preparation.prepare(records)
+
+    def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
+        return self._preparation.lines_outside_landmarks(page)
+
+
+async def test_batches_that_are_smaller_than_a_piece_keep_all_workers_busy() -> None:
+    worker_count, batch_pages, batch_count = 5, 16, 20
+    all_here = get_context("fork").Barrier(worker_count, timeout=60)
+    pages = numbered(page_json(str(n), f"{essay(n % 9)} -meet-") for n in range(batch_pages * batch_count))
+    meeting = [pages[at : at + batch_pages] for at in range(0, len(pages), batch_pages)]
+
+    def build_meeting(meters: PipelineMeters, *, on_record: OnRecord) -> Prepares:  # noqa: ARG001 - as `build`
+        return MeetingPreparation(Pipeline().preparation(meters), all_here)
+
+    with ExitStack() as stack:
+        forked = [
+            stack.enter_context(closing(fork_preparation(build_meeting, LIMITS))) for _ in range(worker_count)
+        ]
+        workers = [GuardedPreparation(build_meeting, LIMITS, NoMeters(), each) for each in forked]
+        spread = stack.enter_context(SpreadPreparation(workers))
+        await asyncio.to_thread(spread.wait_until_ready)
+        await asyncio.to_thread(spread.prepare, numbered([b"{"] * 600))  # so many that the others start too
+        prepared = [batch async for batch in spread.prepared(one_by_one(meeting))]
+
+    assert [len(batch.items) for batch in prepared] == [batch_pages] * batch_count
+
+
+@pytest.mark.parametrize(
+    ("worker_count", "value", "batches_read"),
+    [(1, b"{", 3), (5, b"{", 15), (5, b"{" * (8 << 20), 8)],
+    ids=["one worker", "five workers", "large pages"],
+)
+async def test_so_many_batches_are_read_ahead_as_workers_have_pieces(
+    worker_count: int, value: bytes, batches_read: int
+) -> None:
+    workers = [GuardedPreparation(build, LIMITS, NoMeters()) for _ in range(worker_count)]
+    read = iter([record] for record in numbered([value] * 20))
+
+    with SpreadPreparation(workers) as spread:
+        await asyncio.to_thread(spread.wait_until_ready)
+        async with aclosing(spread.prepared(one_by_one(read))) as prepared:
+            await anext(prepared)
+
+    assert 20 - len(list(read)) == batches_read
 
 
 async def test_a_run_that_is_left_early_closes_its_input_and_waits_for_no_worker() -> None:
