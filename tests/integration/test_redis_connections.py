@@ -9,7 +9,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.connections import TcpConnection
 from neardup_stream.stores.redis.topologies import SerializedSentinel, connect, disconnect
-from tests.servers.redis import MASTERS, RedisCluster, RedisServer
+from tests.servers.redis import MASTERS, RedisCluster, RedisServer, start_watched_redis
 
 
 async def test_closed_during_a_send_it_is_a_lost_connection(redis_server: RedisServer) -> None:
@@ -49,6 +49,19 @@ async def test_a_cluster_that_looks_for_its_nodes_is_released_whole(redis_cluste
     await disconnect(client)
 
     assert not any(connection.is_connected for connection in connections)
+
+
+async def test_a_client_that_is_closed_leaves_no_connection_to_a_sentinel() -> None:
+    with start_watched_redis() as servers:
+        client = connect(RedisConfig(servers.url))
+        await client.ping()
+        asked = [sentinel.connection_pool for sentinel in client.connection_pool.sentinel_manager.sentinels]
+        connections = [connection for pool in asked for connection in pool._available_connections]
+        assert any(connection.is_connected for connection in connections)
+
+        await disconnect(client)
+
+        assert not any(connection.is_connected for connection in connections)
 
 
 class Sentinel:

@@ -51,12 +51,17 @@ def connect(config: RedisConfig, known_nodes: Sequence[tuple[str, int]] = ()) ->
 
 
 async def disconnect(client: Any) -> None:
-    """Close all connections, broken ones too."""
+    """Close all connections, broken ones too, and those to the sentinels that name the master."""
     with suppress(RedisError, OSError):
         await client.aclose()
         if isinstance(client, RedisCluster):  # which does nothing when it was about to look for its nodes
             await client.nodes_manager.aclose()
             await client.nodes_manager.aclose("startup_nodes")
+    pool = getattr(client, "connection_pool", None)
+    if isinstance(pool, SentinelConnectionPool):
+        for sentinel in pool.sentinel_manager.sentinels:
+            with suppress(RedisError, OSError):
+                await sentinel.aclose()
 
 
 def _server(config: RedisConfig) -> Redis:
@@ -142,14 +147,6 @@ class _SentinelClient(Redis):
             raise RedisConnectionError(str(error)) from error
 
 
-class _WatchedPool(SentinelConnectionPool):
-    """Closes the connections to the sentinels too."""
-
-    async def aclose(self) -> None:
-        await super().aclose()
-        await self.sentinel_manager.aclose()
-
-
 def _master(config: RedisConfig) -> Redis:
     """Return a client that connects to the present master of the service.
 
@@ -169,7 +166,7 @@ def _master(config: RedisConfig) -> Redis:
     )
     options["connection_class"] = _WatchedTlsConnection if config.has_tls else _WatchedTcpConnection
     options |= {"db": int(database or 0), "retry": _retry(config), **_credentials(config)}
-    pool = _WatchedPool(unquote(service), sentinels, **options)  # type: ignore[no-untyped-call] # nor has this
+    pool = SentinelConnectionPool(unquote(service), sentinels, **options)  # type: ignore[no-untyped-call]
     return Redis.from_pool(pool)
 
 
