@@ -8,6 +8,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.connections import TcpConnection
+from neardup_stream.stores.redis.sending import send
 from neardup_stream.stores.redis.topologies import SerializedSentinel, connect, disconnect
 from tests.servers.redis import MASTERS, RedisCluster, RedisServer, start_watched_redis
 
@@ -49,6 +50,16 @@ async def test_a_cluster_that_looks_for_its_nodes_is_released_whole(redis_cluste
     await disconnect(client)
 
     assert not any(connection.is_connected for connection in connections)
+
+
+async def test_a_cluster_is_not_sent_several_commands(redis_cluster: RedisCluster) -> None:
+    client = connect(RedisConfig(redis_cluster.url))
+    try:
+        assert await send(client, [("ECHO", "one")]) == [b"one"]
+        with pytest.raises(ValueError, match="too many values"):
+            await send(client, [("ECHO", "one"), ("ECHO", "two")])
+    finally:
+        await disconnect(client)
 
 
 async def test_a_client_that_is_closed_leaves_no_connection_to_a_sentinel() -> None:

@@ -41,10 +41,14 @@ async def send(client: Any, commands: Sequence[Command]) -> list[Any]:
 
     Returns:
         An answer for each, perhaps a ResponseError.
+
+    Raises:
+        ValueError: a cluster is to do several.
     """
     if not isinstance(client, Redis):
+        (command,) = commands
         try:
-            return [await client.execute_command(*commands[0])]
+            return [await client.execute_command(*command)]
         except exceptions.ResponseError as error:
             return [error]
     pool: Any = client.connection_pool
