@@ -16,7 +16,7 @@ from neardup_daemon.page_freezing import Filled, PageFreezer
 from neardup_daemon.preparing import forked_parents, open_spread_preparation, sketch_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop, Stopped
-from neardup_daemon.tally import dead_letter_complaint, no_text_complaint
+from neardup_daemon.tally import dead_letter_complaint
 from neardup_stream.archive.building import ArchiveBuilder, Built, sorting_bytes
 from neardup_stream.archive.frozen import KEYS
 from neardup_stream.archive.keys import KeyKind
@@ -239,9 +239,7 @@ async def _fill_from_records(
         filled = freezer.filled
         if not stop.requested.is_set():
             filled.rename_inputs(await asyncio.to_thread(digests.settled_ids))
-    complaint = dead_letter_complaint(filled.dead_letter_count, filled.record_count)
-    complaint = complaint or no_text_complaint(filled.skipped, filled.record_count + filled.skipped.total())
-    if complaint:
+    if complaint := dead_letter_complaint(filled.dead_letter_count, filled.record_count):
         raise ConfigError("; ".join([complaint, *filled.first_dead_letters[:1]]))
     return filled
 

@@ -13,7 +13,7 @@ __all__ = [
     "by_reason",
     "dead_letter_complaint",
     "missing_preset",
-    "no_text_complaint",
+    "missing_texts",
     "unseen_pages",
 ]
 
@@ -76,7 +76,7 @@ def _columns_of(path: str) -> str:
     return f"; the columns of {path} are {', '.join(column_names(path))}"
 
 
-def no_text_complaint(skipped: Counter[str], record_count: int) -> str:
+def missing_texts(skipped: Counter[str], record_count: int) -> str:
     """Return a warning where nearly all lines of Browsertrix are without text; empty otherwise.
 
     Args:
@@ -87,8 +87,8 @@ def no_text_complaint(skipped: Counter[str], record_count: int) -> str:
     if not count or count < _NEARLY_ALL * judged:
         return ""
     return (
-        f"{count:,} of {judged:,} records have no text (no_text): crawl with --text to-pages, or read the"
-        " archives of the crawl (docs/crawlers.md)"
+        f"{count:,} of {judged:,} records have no text (no_text): if they are pages, crawl with --text"
+        " to-pages, or read the archives of the crawl (docs/crawlers.md)"
     )
 
 
@@ -143,10 +143,10 @@ class Tally(NoMeters):
         self._record_count = 0
 
     def complaint(self, files: Sequence[str] = ()) -> str:
-        """Return a warning where nearly all records of these files are dead letters, or without text."""
+        """Return a warning where nearly all records of these files are dead letters; empty otherwise."""
         count = self.outcomes.total()
         dead, judged = self.outcomes["dead_letter"], count - self.outcomes["skipped"]
-        return dead_letter_complaint(dead, judged, files) or no_text_complaint(self.skipped, count)
+        return dead_letter_complaint(dead, judged, files)
 
     def missing_matches(self) -> str:
         """Return where matches may be missing, because many pages share ranges or bands; empty otherwise."""

@@ -22,7 +22,7 @@ from neardup_daemon.reports.findings import Findings
 from neardup_daemon.reports.rendering import Run
 from neardup_daemon.reports.writing import write_report
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.tally import Tally, by_outcome, missing_preset, unseen_pages
+from neardup_daemon.tally import Tally, by_outcome, missing_preset, missing_texts, unseen_pages
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.pipeline.forked_parent import ForkedParent
@@ -211,7 +211,11 @@ def _print_outcomes(tally: Tally, seconds: float) -> None:
 
 def _print_warnings(tally: Tally, settings: Settings) -> None:
     skipped = tally.skipped
-    warnings = missing_preset(skipped["header"], settings.page.preset), unseen_pages(skipped["revisit"])
+    warnings = (
+        missing_preset(skipped["header"], settings.page.preset),
+        missing_texts(skipped, tally.outcomes.total()),
+        unseen_pages(skipped["revisit"]),
+    )
     for warning in filter(None, warnings):
         click.echo(f"warning: {warning}", err=True)
 

@@ -13,7 +13,7 @@ from neardup_daemon.tally import (
     by_reason,
     dead_letter_complaint,
     missing_preset,
-    no_text_complaint,
+    missing_texts,
     unseen_pages,
 )
 from neardup_daemon.terminal import counted, printable
@@ -60,10 +60,7 @@ def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool
         raise
     _report(produced, settings)
     bad = produced.bad.total()
-    count = produced.published + bad
-    complaint = dead_letter_complaint(bad, count, files)
-    complaint = complaint or no_text_complaint(produced.skipped, count + produced.skipped.total())
-    if complaint:
+    if complaint := dead_letter_complaint(bad, produced.published + bad, files):
         raise ConfigError(complaint)
 
 
@@ -79,6 +76,10 @@ def _report(produced: "Produced", settings: Settings) -> None:
             click.echo(f"{counted(counts.total(), what)}{where} left out: {by_reason(counts)}", err=True)
     for bad in produced.first_bad.lines:
         click.echo(f"bad page: {printable(bad)}", err=True)
-    warnings = missing_preset(skipped["header"], settings.page.preset), unseen_pages(skipped["revisit"])
+    warnings = (
+        missing_preset(skipped["header"], settings.page.preset),
+        missing_texts(skipped, produced.published + produced.bad.total() + skipped.total()),
+        unseen_pages(skipped["revisit"]),
+    )
     for warning in filter(None, warnings):
         click.echo(f"warning: {warning}", err=True)
