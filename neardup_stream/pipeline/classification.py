@@ -8,8 +8,8 @@
                                 nine tenths where both lost as much to frames; .65 where that was half of
                                 either at most, or noise damaged the frame of one; where they did not lose as
                                 much, a third, and more if there are few samples
-                short pages     four fifths of either whole text inside the other; and where both lost as much
-                                to frames, a fifth of either content inside the other whole text
+                short pages     four fifths of either whole text inside the other, and a fifth of either
+                                content
                 no content      next to nothing is left of either: nineteen twentieths of either whole text
                                 inside the other
     contained   one is inside the other to contained_containment, and the other holds much else
@@ -74,8 +74,8 @@ SHORT_CONTAINMENT: Final = 0.8
 """Least share of either whole text inside the other, for a match of short pages."""
 
 SHORT_CONTENT_INSIDE: Final = 0.2
-"""Least share of either content inside the other whole text, for a match of short pages that lost as much to
-frames: of a sentence beside a menu there are few samples, but some of those of a copy agree."""
+"""Least share of either content inside the other whole text, for a match of short pages: of a sentence beside
+a menu there are few samples, but some of those of a copy agree."""
 
 CONTENT_INSIDE_UNKNOWN: Final = 0.3
 """Least share of a content inside the other whole text, where the frames were not equally known."""
@@ -321,7 +321,7 @@ def _near_by_whole(wholes: WholeFigures, config: VerdictConfig) -> NDArray[np.bo
     is_alike &= (own_inside >= least_own) & (other_inside >= least_other)
     is_alike &= wholes.left.sum(axis=0) > 0
     is_short = (wholes.counts.max(axis=0) <= SHORT_SHINGLES) & (mutual >= SHORT_CONTAINMENT)
-    is_short &= ~are_alike_known(wholes) | (np.minimum(own_inside, other_inside) >= SHORT_CONTENT_INSIDE)
+    is_short &= np.minimum(own_inside, other_inside) >= SHORT_CONTENT_INSIDE
     is_empty = (wholes.left.max(axis=0) < MIN_CONTENT_SHINGLES) & (mutual >= EMPTY_CONTAINMENT)
     near: NDArray[np.bool_] = is_alike | is_short | is_empty
     return near

@@ -129,11 +129,10 @@ class _Site:
         return [self.pages[number] for number, _ in shared]
 
     def some(self) -> list[_Remembered]:
-        """Return the first and the latest pages: at most `_ASKED_PAGES`."""
-        pages = self.pages.values()
-        if len(pages) <= _ASKED_PAGES:
-            return list(pages)
-        return [*islice(pages, _ASKED_PAGES // 2), *islice(reversed(pages), _ASKED_PAGES // 2)]
+        """Return the first and the latest pages, each id once: at most `_ASKED_PAGES`."""
+        pages, half = self.pages.values(), _ASKED_PAGES // 2
+        asked = chain(islice(pages, half), islice(reversed(pages), min(half, max(0, len(pages) - half))))
+        return list({page.page_id: page for page in asked}.values())
 
     def add(self, number: int, page: _Remembered) -> None:
         self.pages[number] = page
@@ -276,7 +275,7 @@ class NearCopies:
                     continue  # the most alike pages have no more than what the site repeats
                 if read[row] < _MOST_READ:
                     read[row] += 1
-                    beside = [each.lines for each in others[row] if each is not other]
+                    beside = [each.lines for each in others[row] if each.page_id != other.page_id]
                     reading = _read(_lines_of(pages[row].arrival), other.lines, beside)
                     if reading == "repeated":
                         repeating.add(row)

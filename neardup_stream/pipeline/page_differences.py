@@ -18,8 +18,11 @@ EDITED_OVERLAP: Final = 0.4
 EDITED_TOKENS: Final = 20
 """Pages of which neither has more tokens beside the common lines may differ in a date or the like."""
 
-EDITED_SHARE: Final = 0.03
-"""Where these tokens are a smaller part of the larger page, they are no content of their own."""
+SENTENCE_TOKENS: Final = 6
+"""Fewer tokens are no sentence, but a date or a number: no content of their own."""
+
+SENTENCE_SHARE: Final = 0.03
+"""Nor are tokens that are a smaller part of the larger page."""
 
 _LEAST_OTHERS: Final = 2
 """With fewer other pages nothing is known of what a site repeats."""
@@ -27,8 +30,11 @@ _LEAST_OTHERS: Final = 2
 _COMMON_SHARE: Final = 0.9
 """A page has what two others have in common if it has lines of so many of its tokens."""
 
+_MOST_LINES: Final = 1000
+"""A page with more lines counts as one that has other lines: it is not read."""
+
 Difference = Literal["words", "line", "lines"]
-"""In what two pages differ: single words, or next to nothing; little more than a line; or more."""
+"""In what two pages differ: single words, or next to nothing; a sentence, perhaps; or more."""
 
 
 def difference(one: PageLines, other: PageLines) -> Difference:
@@ -38,7 +44,8 @@ def difference(one: PageLines, other: PageLines) -> Difference:
         return "words"
     if apart.token_count > EDITED_TOKENS:
         return "lines"
-    return "line" if apart.token_count >= EDITED_SHARE * max(one.tokens.size, other.tokens.size) else "words"
+    least = max(SENTENCE_TOKENS, SENTENCE_SHARE * max(one.tokens.size, other.tokens.size))
+    return "line" if apart.token_count >= least else "words"
 
 
 def repeats(one: PageLines, other: PageLines, others: Sequence[PageLines]) -> bool:
@@ -49,12 +56,12 @@ def repeats(one: PageLines, other: PageLines, others: Sequence[PageLines]) -> bo
         other: a page that shares most of its text.
         others: some pages of the site beside them.
 
-    Cost: 3 µs for each of the others, of 50 lines.
+    Cost: 3 µs for each of the others, of 50 lines; 60 µs at most.
     """
     theirs = set(other.hashes.tolist())
     lines = zip(one.hashes.tolist(), one.token_counts.tolist(), strict=True)
     tokens = {line: count for line, count in lines if line in theirs}
     least = _COMMON_SHARE * sum(tokens.values())
-    shared = (tokens.keys() & page.hashes.tolist() for page in others)
+    shared = (tokens.keys() & page.hashes.tolist() for page in others if page.hashes.size <= _MOST_LINES)
     count: int = sum(sum(map(tokens.__getitem__, lines)) >= least for lines in shared)
     return _LEAST_OTHERS <= count > len(others) / 2

@@ -144,7 +144,7 @@ def _known_frames(facts: Explanation, wholes: WholeTexts) -> str:
 
 def _are_contents_apart(wholes: WholeTexts) -> bool:
     """Return whether contents keep short pages from matching by their whole texts."""
-    return wholes.are_alike_known and _content_inside(wholes) < SHORT_CONTENT_INSIDE
+    return _content_inside(wholes) < SHORT_CONTENT_INSIDE
 
 
 def _content_inside(wholes: WholeTexts) -> float:

@@ -223,13 +223,13 @@ BY_WHOLE: list[tuple[str, Wholes, Wholes]] = [
     ),
     (
         "SHORT_SHINGLES",
-        Wholes(contents_inside=(0.2, 0.2), counts=(SHORT_SHINGLES, 50), left=(20, 20)),
-        Wholes(contents_inside=(0.2, 0.2), counts=(SHORT_SHINGLES + 1, 50), left=(20, 20)),
+        Wholes(contents_inside=(0.45, 0.45), counts=(SHORT_SHINGLES, 50), left=(20, 20)),
+        Wholes(contents_inside=(0.45, 0.45), counts=(SHORT_SHINGLES + 1, 50), left=(20, 20)),
     ),
     (
         "SHORT_CONTAINMENT",
-        Wholes(own=0.8, contents_inside=(0.2, 0.2), counts=(100, 50), left=(20, 20)),
-        Wholes(own=0.8 - HAIR, contents_inside=(0.2, 0.2), counts=(100, 50), left=(20, 20)),
+        Wholes(own=0.8, contents_inside=(0.45, 0.45), counts=(100, 50), left=(20, 20)),
+        Wholes(own=0.8 - HAIR, contents_inside=(0.45, 0.45), counts=(100, 50), left=(20, 20)),
     ),
     (
         "SHORT_CONTENT_INSIDE",
@@ -237,11 +237,6 @@ BY_WHOLE: list[tuple[str, Wholes, Wholes]] = [
         Wholes(
             contents_inside=(0.2 - HAIR, 1.0), contents_common=(0.1, 0.0), counts=(100, 100), left=(20, 20)
         ),
-    ),
-    (
-        "ALIKE_KNOWN, of short pages",
-        Wholes(contents_inside=(0.0, 0.0), counts=(100, 100), left=(36, 20)),
-        Wholes(contents_inside=(0.0, 0.0), counts=(100, 100), left=(34, 20)),
     ),
     (
         "EMPTY_CONTAINMENT",

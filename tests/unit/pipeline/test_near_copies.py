@@ -92,6 +92,33 @@ def test_a_sentence_in_a_long_page_is_no_content_of_its_own() -> None:
     assert copies_after(pages[:-1], pages[-1])
 
 
+def test_pages_that_differ_in_a_date_or_a_number_are_copies_whatever_the_site_repeats() -> None:
+    short = [
+        msgspec.json.encode(
+            {"url": f"https://{SHOP}/{n}", "html": f"<p>{essay(1)[:400]}</p><p>{n} {n} {n} a {n}</p>"}
+        )
+        for n in range(10, 30)
+    ]
+
+    assert copies_after(short[:-1], short[-1])
+
+
+def test_crawls_of_one_page_are_one_of_the_pages_that_repeat_something() -> None:
+    first, second, last = sentence_pages(3)
+    again = [second.replace(b"word3", b"other%d" % number) for number in range(5)]
+
+    assert copies_after([first, *again], last)
+
+
+def test_a_page_of_very_many_lines_is_not_read_for_what_the_site_repeats() -> None:
+    *earlier, last = sentence_pages(4)
+    many = b"".join(b"<p>line %d</p>" % number for number in range(1001))
+    long = [page.replace(b"<footer>", many + b"<footer>").replace(b"page", b"long") for page in earlier]
+
+    assert not copies_after(earlier, last)
+    assert copies_after([*earlier[:2], *long[:2]], last)
+
+
 def test_of_many_siblings_that_nearly_equal_a_page_only_three_are_read_and_none_makes_it_a_copy() -> None:
     *earlier, last = sentence_pages(30, sentence_words=8)
 
