@@ -56,7 +56,7 @@ def repeats(one: PageLines, other: PageLines, others: Sequence[PageLines]) -> bo
         other: a page that shares most of its text.
         others: some pages of the site beside them.
 
-    Cost: 3 µs for each of the others, of 50 lines; 60 µs at most.
+    Cost: 3 µs for each of the others, of 50 lines; at most 60 µs each.
     """
     theirs = set(other.hashes.tolist())
     lines = zip(one.hashes.tolist(), one.token_counts.tolist(), strict=True)
