@@ -14,7 +14,7 @@ from neardup_daemon.query_api.server import ApiServer
 from neardup_daemon.settings.query_api import Api
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
 
-__all__ = ["API", "LONG", "SHORT", "Client", "Server", "serving"]
+__all__ = ["API", "LONG", "SHORT", "Client", "Server", "serving", "serving_endpoint"]
 
 LONG = 3600.0
 SHORT = 0.05
@@ -93,6 +93,17 @@ API = Api(
 
 
 @asynccontextmanager
+async def serving_endpoint(api: Api, endpoint: Endpoint) -> AsyncIterator[tuple[int, MetricRegistry]]:
+    """Serve one operation for a minute at most; yield the port, and what holds the metrics."""
+    registry = MetricRegistry()
+    async with (
+        asyncio.timeout(60),
+        ApiServer(api, ApiMetrics(registry), registry.prometheus).serving([endpoint]) as port,
+    ):
+        yield port, registry
+
+
+@asynccontextmanager
 async def serving(api: Api = API) -> AsyncIterator[Server]:
     async def hold(_call: Call) -> Reply:
         server.begun.set()
@@ -101,11 +112,7 @@ async def serving(api: Api = API) -> AsyncIterator[Server]:
 
     answers: Mapping[HTTPStatus, type[msgspec.Struct]] = {HTTPStatus.OK: Held}
     endpoint = Endpoint("GET", "/hold", "page", "Holds.", NoParams, None, answers, (), hold)
-    registry = MetricRegistry()
-    async with (
-        asyncio.timeout(60),
-        ApiServer(api, ApiMetrics(registry), registry.prometheus).serving([endpoint]) as port,
-    ):
+    async with serving_endpoint(api, endpoint) as (port, registry):
         server = Server(port, registry)
         yield server
         server.leave()

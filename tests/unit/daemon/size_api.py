@@ -1,6 +1,5 @@
 """A query API with one operation, which answers how long a body is."""
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -8,10 +7,9 @@ from http import HTTPStatus
 import msgspec
 from neardup_daemon.query_api.asking import NoParams
 from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
-from neardup_daemon.query_api.metrics import ApiMetrics
-from neardup_daemon.query_api.server import ApiServer
 from neardup_daemon.settings.query_api import Api
-from neardup_daemon.telemetry.metric_registry import MetricRegistry
+
+from tests.unit.daemon.api_clients import serving_endpoint
 
 __all__ = ["size_api"]
 
@@ -31,9 +29,5 @@ async def size_api(api: Api) -> AsyncIterator[int]:
 
     answers: Mapping[HTTPStatus, type[msgspec.Struct]] = {HTTPStatus.OK: Size}
     endpoint = Endpoint("POST", "/read", "page", "Reads.", NoParams, Size, answers, (), read)
-    registry = MetricRegistry()
-    async with (
-        asyncio.timeout(60),
-        ApiServer(api, ApiMetrics(registry), registry.prometheus).serving([endpoint]) as port,
-    ):
+    async with serving_endpoint(api, endpoint) as (port, _):
         yield port
