@@ -144,9 +144,8 @@ class Tally(NoMeters):
 
     def complaint(self, files: Sequence[str] = ()) -> str:
         """Return a warning where nearly all records of these files are dead letters; empty otherwise."""
-        count = self.outcomes.total()
-        dead, judged = self.outcomes["dead_letter"], count - self.outcomes["skipped"]
-        return dead_letter_complaint(dead, judged, files)
+        judged = self.outcomes.total() - self.outcomes["skipped"]
+        return dead_letter_complaint(self.outcomes["dead_letter"], judged, files)
 
     def missing_matches(self) -> str:
         """Return where matches may be missing, because many pages share ranges or bands; empty otherwise."""

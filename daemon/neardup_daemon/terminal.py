@@ -9,7 +9,16 @@ from typing import Final
 
 import click
 
-__all__ = ["PROGRAM", "counted", "print_json", "printable", "printable_json", "running_program", "wrapped"]
+__all__ = [
+    "PROGRAM",
+    "counted",
+    "print_json",
+    "print_warnings",
+    "printable",
+    "printable_json",
+    "running_program",
+    "wrapped",
+]
 
 PROGRAM: Final = "neardup-stream"
 
@@ -88,6 +97,12 @@ class _Wrapper(TextWrapper):
 
     def _split_chunks(self, text: str) -> list[str]:
         return list(map(_Shown, super()._split_chunks(text)))
+
+
+def print_warnings(*warnings: str) -> None:
+    """Print those that are not empty to standard error."""
+    for warning in filter(None, warnings):
+        click.echo(f"warning: {warning}", err=True)
 
 
 def wrapped(line: str) -> str:

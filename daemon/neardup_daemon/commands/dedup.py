@@ -23,7 +23,7 @@ from neardup_daemon.reports.rendering import Run
 from neardup_daemon.reports.writing import write_report
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally, by_outcome, missing_preset, missing_texts, unseen_pages
-from neardup_daemon.terminal import counted, printable
+from neardup_daemon.terminal import counted, print_warnings, printable
 from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.streams.files.digests import EarlyDigests
@@ -211,13 +211,11 @@ def _print_outcomes(tally: Tally, seconds: float) -> None:
 
 def _print_warnings(tally: Tally, settings: Settings) -> None:
     skipped = tally.skipped
-    warnings = (
+    print_warnings(
         missing_preset(skipped["header"], settings.page.preset),
         missing_texts(skipped, tally.outcomes.total()),
         unseen_pages(skipped["revisit"]),
     )
-    for warning in filter(None, warnings):
-        click.echo(f"warning: {warning}", err=True)
 
 
 def _print_summary(tally: Tally, seconds: float, end: "FilesRunEnd") -> None:

@@ -23,7 +23,7 @@ from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stopped
 from neardup_daemon.tally import by_reason, missing_texts, unseen_pages
-from neardup_daemon.terminal import counted, printable
+from neardup_daemon.terminal import counted, print_warnings, printable
 from neardup_stream.streams.files.outputs import check_outputs, check_outside
 from neardup_stream.streams.files.source import check_inputs
 
@@ -234,9 +234,7 @@ def _report(output: Path, frozen: "Frozen", seconds: float) -> None:
         err=True,
     )
     print_dead_letters(filled.first_dead_letters)
-    warnings = (
+    print_warnings(
         missing_texts(filled.skipped, filled.record_count + filled.skipped.total()),
         unseen_pages(filled.skipped["revisit"]),
     )
-    for warning in filter(None, warnings):
-        click.echo(f"warning: {warning}", err=True)

@@ -16,7 +16,7 @@ from neardup_daemon.tally import (
     missing_texts,
     unseen_pages,
 )
-from neardup_daemon.terminal import counted, printable
+from neardup_daemon.terminal import counted, print_warnings, printable
 from neardup_stream.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -76,10 +76,8 @@ def _report(produced: "Produced", settings: Settings) -> None:
             click.echo(f"{counted(counts.total(), what)}{where} left out: {by_reason(counts)}", err=True)
     for bad in produced.first_bad.lines:
         click.echo(f"bad page: {printable(bad)}", err=True)
-    warnings = (
+    print_warnings(
         missing_preset(skipped["header"], settings.page.preset),
         missing_texts(skipped, produced.published + produced.bad.total() + skipped.total()),
         unseen_pages(skipped["revisit"]),
     )
-    for warning in filter(None, warnings):
-        click.echo(f"warning: {warning}", err=True)
