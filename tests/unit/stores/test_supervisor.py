@@ -1,5 +1,6 @@
 """When the client of a server is replaced by one that looks for the server anew."""
 
+import logging
 from typing import Any
 
 import pytest
@@ -46,4 +47,26 @@ async def test_a_client_is_replaced_after_failures_that_another_server_may_not_h
                 raise StoreUnavailable("it says no", reason)
 
     assert (await client_of(supervisor) is not first) == is_replaced
+    await supervisor.aclose()
+
+
+async def test_a_client_replaced_for_the_same_reason_again_is_logged_once_until_a_call_succeeds(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    supervisor = Supervisor(RedisConfig(WATCHED))
+
+    async def fail(reason: StoreReason) -> None:
+        for _ in range(FAILURES_OF_A_CLIENT):
+            with pytest.raises(StoreUnavailable):
+                async with supervisor.client():
+                    raise StoreUnavailable("it says no", reason)
+
+    outage: list[StoreReason] = ["connection", "connection", "disk", "disk"]
+    for reason in outage:
+        await fail(reason)
+    await client_of(supervisor)
+    await fail("disk")
+
+    assert caplog.messages == ["redis_client_replaced"] * 3
     await supervisor.aclose()
