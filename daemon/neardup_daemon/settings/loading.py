@@ -5,6 +5,7 @@ section allowed. Every source is first flattened into `Given` values; each is th
 by itself, so that an error names the source and the whole dotted name.
 """
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -130,15 +131,35 @@ def _all_of(refusals: Sequence[str]) -> str:
 
 def known_settings(of: type[msgspec.Struct], prefix: str = "") -> dict[str, Known]:
     """Return every setting by its dotted name, in the order they are written."""
-    hints = get_type_hints(of, include_extras=True)
     found: dict[str, Known] = {}
-    for field in msgspec.structs.fields(of):
-        hint, name = hints[field.name], prefix + field.name
-        if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-            found |= known_settings(hint, f"{name}.")
+    for field in _fields(of):
+        name = prefix + field.name
+        if field.section is None:
+            found[name] = field.known
         else:
-            found[name] = Known(hint, field.default, _description(hint))
+            found |= known_settings(field.section, f"{name}.")
     return found
+
+
+class _Field(NamedTuple):
+    """A field of a struct of settings: a section, or a setting."""
+
+    name: str
+    section: type[msgspec.Struct] | None
+    known: Known
+
+
+@functools.cache
+def _fields(of: type[msgspec.Struct]) -> tuple[_Field, ...]:
+    """Return the fields of a struct. Cost: 0.2 ms the first time, for annotations have to be evaluated."""
+    hints = get_type_hints(of, include_extras=True)
+    found = []
+    for field in msgspec.structs.fields(of):
+        hint = hints[field.name]
+        is_section = isinstance(hint, type) and issubclass(hint, msgspec.Struct)
+        known = Known(hint, field.default, _description(hint))
+        found.append(_Field(field.name, hint if is_section else None, known))
+    return tuple(found)
 
 
 def _description(hint: object) -> str:
@@ -304,12 +325,11 @@ def _variable(name: str) -> str:
 
 
 def _built(into: type[S], values: Mapping[str, object], prefix: str = "") -> S:
-    hints = get_type_hints(into)
     parts: dict[str, object] = {}
-    for field in msgspec.structs.fields(into):
-        hint, name = hints[field.name], prefix + field.name
-        if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-            parts[field.name] = _built(hint, values, f"{name}.")
+    for field in _fields(into):
+        name = prefix + field.name
+        if field.section is not None:
+            parts[field.name] = _built(field.section, values, f"{name}.")
         elif name in values:
             parts[field.name] = values[name]
     return into(**parts)
