@@ -14,7 +14,7 @@ from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.sweep_metrics import SweepMetrics
 from neardup_daemon.telemetry.backlog import Backlog
 from neardup_daemon.telemetry.exemplars import exemplar
-from neardup_daemon.telemetry.metric_registry import PREFIX, MetricRegistry
+from neardup_daemon.telemetry.metric_registry import MetricRegistry
 from neardup_daemon.telemetry.process_metrics import ProcessMetrics
 from neardup_daemon.telemetry.stage_times import StageTimes
 from neardup_daemon.telemetry.stalls import Progress
@@ -93,6 +93,7 @@ class Metrics(PipelineMeters):
         self._pages = counter("pages", "Records delivered.")
         self._page_bytes = counter("page_bytes", "Bytes of key, value and headers of the records delivered.")
         outcomes = counter("outcomes", "Records by outcome; the outcomes sum to the pages.", "outcome")
+        self._outcome_counter = outcomes
         self._outcomes = {outcome: outcomes.labels(outcome) for outcome in get_args(Outcome)}
         self._reasons = counter(
             "outcome_reasons", "Outcomes that have a reason, by reason.", "outcome", "reason"
@@ -339,11 +340,8 @@ class Metrics(PipelineMeters):
 
     def outcome_counts(self) -> dict[str, int]:
         """Return the number of records of each outcome that occurred; they sum to the pages."""
-        counts = {
-            outcome: int(self.registry.sample(f"{PREFIX}outcomes_total", outcome=outcome))
-            for outcome in get_args(Outcome)
-        }
-        return {outcome: count for outcome, count in counts.items() if count}
+        samples = (sample for family in self._outcome_counter.collect() for sample in family.samples)
+        return {sample.labels["outcome"]: int(sample.value) for sample in samples if sample.value}
 
 
 def _by_topic(partition: Partition) -> Partition:
