@@ -68,7 +68,7 @@ class Daemon:
         prefix = 'neardup_outcomes_total{outcome="'
         return {
             name.removeprefix(prefix).removesuffix('"}'): int(value)
-            for name, value in self.metrics().items()
+            for name, value in self.metrics("neardup_outcomes_total").items()
             if name.startswith(prefix) and value
         }
 
@@ -80,7 +80,8 @@ class Daemon:
 
     def wait_for_pages(self, count: int, timeout_seconds: float = 60) -> None:
         """Wait until so many records are finished."""
-        wait_until(lambda: self.metrics().get("neardup_pages_total", 0) >= count, timeout_seconds)
+        name = "neardup_pages_total"
+        wait_until(lambda: self.metrics(name).get(name, 0) >= count, timeout_seconds)
 
     def has_ended(self) -> bool:
         """Return whether it runs no more."""
