@@ -61,7 +61,7 @@ def _load() -> None:
     """Import every module that a command may import, and the compiled kernels first."""
     for load in KERNELS:
         load()
-    fingerprint_texts(["one page"], SimhashConfig())
+    fingerprint_texts(["one page", 99 * "e\N{COMBINING ACUTE ACCENT}\N{SOFT HYPHEN}"], SimhashConfig())
     for package in (daemon, neardup_stream):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             import_module(module.name)
