@@ -152,7 +152,7 @@ class Tally(NoMeters):
         parts = [(self.bucket_cap_hit_count, "range", "held"), (self.truncated_count, "page", "met")]
         found = [f"{counted(count, noun)} {verb}" for count, noun, verb in parts if count]
         more = "more entries than a probe reads (index.bucket_cap)"
-        where = "matches may be missing, most often among error pages (pages.status)"
+        where = "matches may be missing, among error pages (pages.status) or others that say nearly the same"
         return f"{' and '.join(found)} {more}: {where}" if found else ""
 
     def pages(self, count: int, size_bytes: int) -> None:
