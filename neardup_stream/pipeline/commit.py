@@ -23,7 +23,7 @@ class Commit:
     Args:
         delivery: at least once, or exactly once.
         stores: where decision records are.
-        in_flight: what is between read and commit.
+        in_flight: what is between read and delivery.
         config: when a commit is due, and which partitions are not trimmed.
         retries: while a dependency is unavailable.
         meters: receives the times and the committed offsets.

@@ -1,4 +1,4 @@
-"""Bounds what is between read and commit: in pages, in bytes, and small batches in number.
+"""Bounds what is between read and delivery: in pages, in bytes, and small batches in number.
 
 A batch costs some milliseconds of CPU time however few pages it has. A source returns a small one when it has
 nothing more, so the next one may wait for another to finish: meanwhile it grows.

@@ -22,7 +22,7 @@ class Read:
 
     Args:
         source: opened by its owner.
-        in_flight: what is between read and commit.
+        in_flight: what is between read and delivery.
         gate: delays reading while it is paused.
         retries: while the source is unavailable.
         reports: receive what is read, and what the stage does.

@@ -108,7 +108,7 @@ class Stages:
     """All stages, in order.
 
     Attributes:
-        in_flight: counts what is between read and commit.
+        in_flight: counts what is between read and delivery.
         read: makes batches.
         tasks: take them from decode to decide.
         last: deliver and commit.
