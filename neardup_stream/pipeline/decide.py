@@ -1,7 +1,8 @@
 """The decide stage: snapshot, plan, build the events, commit.
 
-The clusters read a snapshot of what is stored and plan on it. The events of a page are built from the plan.
-All is stored in one step, if nothing in the snapshot has changed meanwhile.
+The clusters cut a run into portions. Of each they read a snapshot of what is stored, and plan on it. The
+events of a page are built from the plan. All of a portion is stored in one step, if nothing in the snapshot
+has changed meanwhile. So a run may be decided in part.
 
 A run that comes so late that its reads may be stale, that was probed before the layout of the tables
 changed, or whose page records lack what was decided, enters the stages register, probe and verify once more,
