@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 DEFAULT_LINK_CONTAINMENT: Final = 0.775
-"""Least share of either page inside the other for a firm match, unless a setting says otherwise."""
+"""Least share of each page inside the other for a firm match, unless a setting says otherwise."""
 
 
 class Support(NamedTuple):
@@ -88,7 +88,7 @@ def linked(link_containment: float) -> Rule:
     wider. Which clusters it finds depends on the order of pages.
 
     Args:
-        link_containment: least share of either page inside the other; pages with one text are always firm.
+        link_containment: least share of each page inside the other; pages with one text are always firm.
     """
     return _Linked(link_containment)
 

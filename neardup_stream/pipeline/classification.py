@@ -1,16 +1,16 @@
 """Classify pairs of pages: exact, near, contained, or below every threshold. The one rule for all. Pure.
 
     exact       the same sequence of tokens
-    near        contents        near_resemblance, and near_containment either way; content_containment where
+    near        contents        near_resemblance, and near_containment both ways; content_containment where
                                 both pages have a known frame, and more than half of one is frame; and
                                 MIN_CONTENT_SHINGLES are left of each
-                whole texts     the same two, and most of either content is inside the other's whole text:
+                whole texts     the same two, and most of each content is inside the other's whole text:
                                 nine tenths where both lost as much to frames; .65 where that was half of
-                                either at most, or noise damaged the frame of one; where they did not lose as
+                                each at most, or noise damaged the frame of one; where they did not lose as
                                 much, a third, and more if there are few samples
-                short pages     four fifths of either whole text inside the other, and a fifth of either
+                short pages     four fifths of each whole text inside the other, and a fifth of each
                                 content
-                no content      next to nothing is left of either: nineteen twentieths of either whole text
+                no content      next to nothing is left of both: nineteen twentieths of each whole text
                                 inside the other
     contained   one is inside the other to contained_containment, and the other holds much else
 
@@ -68,13 +68,13 @@ MIN_CONTENT_SHINGLES: Final = 8
 """What is left of a page beside its frame must have as many to be compared: as many as ten tokens have."""
 
 EMPTY_CONTAINMENT: Final = 0.95
-"""Least share of either whole text inside the other, for a match of pages without content of their own."""
+"""Least share of each whole text inside the other, for a match of pages without content of their own."""
 
 SHORT_CONTAINMENT: Final = 0.8
-"""Least share of either whole text inside the other, for a match of short pages."""
+"""Least share of each whole text inside the other, for a match of short pages."""
 
 SHORT_CONTENT_INSIDE: Final = 0.2
-"""Least share of either content inside the other whole text, for a match of short pages: of a sentence beside
+"""Least share of each content inside the other whole text, for a match of short pages: of a sentence beside
 a menu there are few samples, but some of those of a copy agree."""
 
 CONTENT_INSIDE_UNKNOWN: Final = 0.3
@@ -91,7 +91,7 @@ CONTENT_INSIDE_NOISY: Final = 0.65
 to .90 by tokens keeps .73 of its shingles; of 64 samples the estimate errs by .06 to .08."""
 
 SMALL_FRAME: Final = 0.5
-"""A frame of at most so much of either page cannot make whole texts alike by itself."""
+"""A frame of at most so much of each page cannot make whole texts alike by itself."""
 
 DAMAGED_FRAME: Final = 0.08
 """If so much less of one page than of another of its site is frame, noise damaged its frame: a misread line
@@ -109,7 +109,7 @@ class VerdictConfig:
         sketch: how sketches are made; None classifies by the distance of the simhashes alone.
         distance_bits: most differing bits of a match, where there is no sketch.
         near_resemblance: least estimated resemblance of a match, above 0.
-        near_containment: least estimated share of either page inside the other for a match, above 0.
+        near_containment: least estimated share of each page inside the other for a match, above 0.
         contained_containment: least estimated share of a page inside another to call it contained, above 0.
         content_containment: the same as `near_containment`, of two contents beside which both pages have a
             known frame, one of more than half of it; higher, because what is left is weaker evidence.
@@ -258,7 +258,7 @@ def are_alike_known(wholes: WholeFigures) -> NDArray[np.bool_]:
 
 
 def contents_inside(wholes: WholeFigures) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the share of either content inside the other whole text, by both sketches.
+    """Return the share of each content inside the other whole text, by both sketches.
 
     What contents have in common is inside the other whole text too, and the sketch of a content has more
     samples. Where frames are equally known noise has lowered both estimates, and the larger one counts. Where
@@ -274,7 +274,7 @@ def contents_inside(wholes: WholeFigures) -> tuple[NDArray[np.float64], NDArray[
 
 
 def least_content_inside(wholes: WholeFigures) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least share of either content inside the other whole text.
+    """Return the least share of each content inside the other whole text.
 
     Where both lost as much to frames, whole texts of pages that are mostly frame may be alike by their
     frames; other pages that are alike are so by their contents too, if perhaps by noisy ones, and so are

@@ -29,7 +29,7 @@ from neardup_stream.pipeline.pair_figures import text_figures
 __all__ = ["COPY_CONTAINMENT", "NearCopies", "Relation", "SeenPage"]
 
 COPY_CONTAINMENT: Final = 0.9
-"""Pages of which either is inside the other to this share nearly equal each other, and count as one."""
+"""Pages of which each is inside the other to this share nearly equal each other, and count as one."""
 
 EDITED_CONTAINMENT: Final = 0.6
 """With less of the whole texts in common, two pages are not looked at more closely."""
@@ -298,7 +298,7 @@ def _band_words(arrivals: Sequence[Arrival]) -> list[list[int]]:
 
 
 def _whole_shares(pairs: Sequence[tuple[Arrival, _Remembered]], config: SketchConfig) -> NDArray[np.float64]:
-    """Return the least share that either whole text has of the other, float64[pairs]."""
+    """Return the smaller one of the shares that each whole text has of the other, float64[pairs]."""
     sides = list(zip(*pairs, strict=True))
     left, right = (stack_sketches([page.sketch for page in side], config.sketch_bytes) for side in sides)
     counts = [np.array([page.shingle_count for page in side]) for side in sides]

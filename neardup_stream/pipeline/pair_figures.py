@@ -81,8 +81,8 @@ class WholeFigures(NamedTuple):
     """What is measured of the whole texts of pairs; one entry a pair.
 
     Attributes:
-        overlaps: of the whole texts, and of either content with the other's whole text.
-        contents: fraction of either content that is inside the other content, float64[2, pairs] in [0, 1].
+        overlaps: of the whole texts, and of each content with the other's whole text.
+        contents: fraction of each content that is inside the other content, float64[2, pairs] in [0, 1].
         counts: shingles of the whole texts, int64[2, pairs].
         left: shingles of the contents, int64[2, pairs].
     """

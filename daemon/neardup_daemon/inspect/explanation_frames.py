@@ -29,7 +29,7 @@ _EMPTY: Final = f"beside their frames both have fewer than {MIN_CONTENT_SHINGLES
 
 
 def content_containment(facts: Explanation) -> tuple[str, float]:
-    """Return the setting that bounds how much of either content is inside the other, and its value."""
+    """Return the setting that bounds how much of each content is inside the other, and its value."""
     at_least = facts.thresholds
     first, second = facts.first.frame_share, facts.second.frame_share
     if first is UNSET or second is UNSET or max(first, second) <= SMALL_FRAME:

@@ -161,7 +161,7 @@ class Verdict(Section, frozen=True):
     ] = 0.55
     near_containment: Annotated[
         float,
-        Meta(gt=0, le=1, description="Least estimated share of either page inside the other for a match."),
+        Meta(gt=0, le=1, description="Least estimated share of each page inside the other for a match."),
     ] = 0.715
     contained_containment: Annotated[
         float,
@@ -269,7 +269,7 @@ class Clusters(Section, frozen=True):
     ] = "linked"
     link_containment: Annotated[
         float,
-        Meta(gt=0, le=1, description="Least share of either page inside the other for a firm match."),
+        Meta(gt=0, le=1, description="Least share of each page inside the other for a firm match."),
     ] = DEFAULT_LINK_CONTAINMENT
     tombstone_ttl_seconds: Annotated[
         Seconds,
