@@ -127,7 +127,7 @@ class PipelineMeters:
     """
 
     def pages(self, count: int, size_bytes: int) -> None:
-        """Count `count` records read, with `size_bytes` of key, value and headers."""
+        """Count `count` records delivered, with `size_bytes` of key, value and headers."""
 
     def outcome(self, outcome: Outcome, count: int, reason: str = "") -> None:
         """Count `count` records with `outcome`; `reason` is from a closed set, empty if none applies."""

@@ -57,7 +57,10 @@ def metadata_of(record: Record) -> RecordMetadata:
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):
-    """A page with what was computed from it alone; too few tokens leave it undecided.
+    """A page with what is known of it before register; too few tokens leave it undecided.
+
+    Most of it is computed from the page alone. Its content, its bands and whether it is a sibling depend on
+    what is known of the frame of its site, and what it is like in archives on those that are asked.
 
     Attributes:
         record: what is kept of the record.
@@ -146,7 +149,7 @@ class Lesson(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A batch after everything that needs no store.
+    """A batch before register. The worker process leaves out lessons and their batch: frames are in a store.
 
     Attributes:
         items: pages and forgets, in the order of their records.

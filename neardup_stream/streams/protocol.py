@@ -1,8 +1,10 @@
 """Define the protocols of sources and sinks; `tests/contracts/streams.py` and `sinks.py` are their contracts.
 
-Callers: one pipeline task calls `read`, another calls `note_decided`, `send` and `commit`. No method is
-called concurrently with itself, nor `note_decided` with `commit`. The composition root opens and closes all
-of them as async context managers.
+Callers: one pipeline task calls `read`, another one `note_decided`, `send` and `commit`. What a source is
+given to call before partitions are revoked and before a gap calls `commit` too, once nothing is in flight;
+what it calls before it begins to read partitions calls `send`. No method of a source is called concurrently
+with itself, nor `note_decided` with `commit`. The composition root opens and closes all of them as async
+context managers.
 
 Delivery: a source resumes after the committed offsets; anything read but not committed is read again. So a
 pipeline that commits only what it has finished is at-least-once through a crash.

@@ -1,5 +1,5 @@
 -- Removes each page record that is still what its writer saw, raises its slot's version floor and remembers
--- that the handle had a record. See redis_records for what stands under the empty field.
+-- that the handle had a record. See records.py for what stands under the empty field.
 -- KEYS[i] is the hash of drop i; ARGV[1] the handles, 8 bytes each; then two for each drop: what the writer
 -- saw, empty for nothing; the floor that it asks for. The last one: how many handles a slot remembers.
 -- Returns 1 where the record is gone, now or since an earlier run of this call, else 0.

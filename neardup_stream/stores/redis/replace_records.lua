@@ -1,7 +1,7 @@
 -- Writes each page record if what is stored is still what its writer saw.
 -- KEYS[i] is the hash of change i; ARGV[1] the handles, 8 bytes each; then three for each change: what the
 -- writer saw, empty for nothing; the new record; twice the version floor it knows, plus 1 if it knows that a
--- record of this handle was dropped. See redis_records for what stands under the empty field.
+-- record of this handle was dropped. See records.py for what stands under the empty field.
 -- Returns false where the new record is stored; what is stored instead; where nothing is, what the writer has
 -- to know, in the form of the third argument.
 
