@@ -17,7 +17,7 @@ from neardup_stream.pipeline.delivery_guarantees import OutgoingMessage
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.protocol import RankWrite
 
-__all__ = ["Conclusion", "FollowUp", "conclude", "without_partitions"]
+__all__ = ["Conclusion", "FollowUp", "JudgedPositions", "conclude", "without_partitions"]
 
 
 class FollowUp(NamedTuple):
@@ -34,6 +34,18 @@ class FollowUp(NamedTuple):
     lessons: list[Lesson]
 
 
+class JudgedPositions(NamedTuple):
+    """Which records of a batch brought a page that was judged.
+
+    Attributes:
+        pages: positions of the pages that are unique, duplicate, undecided or left to the archives.
+        duplicates: those of them that are duplicates.
+    """
+
+    pages: AbstractSet[Position]
+    duplicates: AbstractSet[Position]
+
+
 class Conclusion(NamedTuple):
     """The result of a batch.
 
@@ -41,15 +53,13 @@ class Conclusion(NamedTuple):
         outcomes: how many records met each outcome, by reason where there is one; they sum to the records.
         events: in the order of their records.
         follow_up: what is left to do.
-        judged: positions of the pages that are unique, duplicate, undecided or left to the archives.
-        duplicates: those of them that are duplicates.
+        judged: which pages were judged; None where a batch took the short path, which does not collect them.
     """
 
     outcomes: Counter[tuple[Outcome, str]]
     events: list[OutgoingMessage]
     follow_up: FollowUp
-    judged: AbstractSet[Position] = frozenset()
-    duplicates: AbstractSet[Position] = frozenset()
+    judged: JudgedPositions | None = None
 
 
 def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
@@ -88,7 +98,7 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
         judged.update(run.alone)
         follow_up.marks.extend(mark for mark in run.alone.values() if mark.rank)
         follow_up.lessons.extend(_lessons(prepared, run, teaching))
-    return Conclusion(outcomes, events, follow_up, judged, duplicates)
+    return Conclusion(outcomes, events, follow_up, JudgedPositions(judged, duplicates))
 
 
 def _lessons(prepared: Prepared, run: Decisions, teaching: AbstractSet[Position]) -> Iterator[Lesson]:

@@ -134,5 +134,5 @@ class Deliver:
             self._meters.pages(batch.record_count, batch.size_bytes)
         for (outcome, reason), count in conclusion.outcomes.items():
             self._meters.outcome(outcome, count, reason)
-        if batch.conclusion is None:  # the short path serves runs over files, which count nothing by site
-            self._meters.delivered(delivered(prepared, conclusion))
+        if conclusion.judged is not None:  # else a run over files, which counts nothing by site
+            self._meters.delivered(delivered(prepared, conclusion.events, conclusion.judged))

@@ -282,7 +282,7 @@ def _distinct(
 
 
 def _joined(parts: Sequence[Conclusion]) -> Conclusion:
-    """Return the conclusion of a batch from those of its parts."""
+    """Return the conclusion of a batch from those of its parts; of few of them the judged pages are known."""
     follow_ups = [part.follow_up for part in parts]
     return Conclusion(
         sum((part.outcomes for part in parts), Counter()),
@@ -290,6 +290,4 @@ def _joined(parts: Sequence[Conclusion]) -> Conclusion:
         FollowUp(
             *([each for found in columns for each in found] for columns in zip(*follow_ups, strict=True))
         ),
-        frozenset().union(*(part.judged for part in parts)),
-        frozenset().union(*(part.duplicates for part in parts)),
     )
