@@ -43,6 +43,9 @@ __all__ = ["ClusterConfig", "Clusters"]
 _EXPIRED_AT_ONCE = 250
 """Pages that leave their clusters in one commit."""
 
+_SWEPT_AT_ONCE = 500
+"""Most page cells that are removed at once; those whose decisions one commit stored are removed together."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterConfig:
@@ -52,26 +55,22 @@ class ClusterConfig:
         tombstone_ttl_seconds: from the trim of a decision record until its page's cell may be removed. A
             daemon whose reads are older than this is refused and must read again, so it is longer than a
             batch usually takes. Each page of this time takes some 60 bytes.
-        sweep_limit: most page cells that are removed at once, except that those whose decisions one commit
-            stored are removed together.
         pending_edges: most matches that wait for one page which is not decided yet; further ones are dropped
             and counted. Each takes some 200 bytes.
     """
 
     tombstone_ttl_seconds: float = 120.0
-    sweep_limit: int = 500
     pending_edges: int = PENDING_EDGES
 
     def __post_init__(self) -> None:
         """Refuse what cannot work.
 
         Raises:
-            ConfigError: a negative time, or no room for a sweep.
+            ConfigError: a negative time, or no room for a match.
         """
-        if self.tombstone_ttl_seconds < 0 or self.sweep_limit < 1 or self.pending_edges < 1:
+        if self.tombstone_ttl_seconds < 0 or self.pending_edges < 1:
             raise ConfigError(
                 f"clusters.tombstone_ttl_seconds ({self.tombstone_ttl_seconds}) must not be negative, "
-                f"ClusterConfig.sweep_limit ({self.sweep_limit}) "
                 f"and clusters.pending_edges ({self.pending_edges}) must be at least 1"
             )
 
@@ -165,7 +164,7 @@ class Clusters:
 
         Cost: see `sweep_aged` and `move_absorbed`.
         """
-        await sweep_aged(self._store, records, self._config.tombstone_ttl_seconds, self._config.sweep_limit)
+        await sweep_aged(self._store, records, self._config.tombstone_ttl_seconds, _SWEPT_AT_ONCE)
         await move_absorbed(self._store, self._describe)
 
     async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
