@@ -27,6 +27,8 @@ and what lines and views are:
                half of the fingerprint of its tokens as a text
     view       what is left of a page when some of its lines are taken out: those of its windows that have no
                token in such a line. What occurs again counts again, but only within what is left
+
+A Rabin fingerprint is what `hashing.rabin` says, computed from the definition.
 """
 
 from collections import Counter
@@ -36,6 +38,8 @@ from typing import NamedTuple
 from neardup_stream.fingerprints.simhash import RECENT_WINDOWS, TEXT_MULTIPLIER, SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.fingerprints.token_sequence import SequenceDigest, seal, windows
+from neardup_stream.hashing.polynomials import remainder
+from neardup_stream.hashing.rabin import POLYNOMIAL
 from neardup_stream.hashing.stable import MASK64, mix, rotate, token_hash
 from neardup_stream.text.canonical import canonicalize, fold_characters
 from neardup_stream.text.tokens import split_tokens
@@ -46,6 +50,7 @@ __all__ = [
     "fingerprint_page",
     "hash_line",
     "majority",
+    "rabin_fingerprint",
     "sketch_page",
     "split_lines",
     "view_page",
@@ -124,6 +129,23 @@ def view_page(text: str, is_kept: Sequence[bool], config: SketchConfig) -> View:
         sketch=_sketch(content, config),
         is_kept_sample=[sample == kept != _NOTHING for sample, kept in samples],
     )
+
+
+def rabin_fingerprint(tokens: Sequence[int], polynomial: int = POLYNOMIAL) -> int:
+    """Return the fingerprint of one sequence of token hashes, computed from the definition, in [0, 2**64).
+
+    Leading tokens whose hash is 0 do not change the result.
+
+    Args:
+        tokens: in [0, 2**64).
+        polynomial: irreducible, of degree 64.
+
+    Cost: microseconds a token.
+    """
+    bits = 0
+    for token in tokens:
+        bits = bits << 64 | token
+    return remainder(bits, polynomial)
 
 
 def votes(features: Sequence[int]) -> Iterator[int]:

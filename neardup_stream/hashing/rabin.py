@@ -10,36 +10,18 @@ multiplies by a power of x byte by byte, with one table for each byte of a word.
 """
 
 import functools
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.hashing.polynomials import remainder
 
-__all__ = ["POLYNOMIAL", "rabin_fingerprint", "rabin_shift"]
+__all__ = ["POLYNOMIAL", "rabin_shift"]
 
 POLYNOMIAL = 0x1F373B60BB61BE277
 """An irreducible polynomial of degree 64: `random_irreducible(64, seed=0)`."""
 
 _WORD_BYTES = 8
-
-
-def rabin_fingerprint(tokens: Sequence[int], polynomial: int = POLYNOMIAL) -> int:
-    """Return the fingerprint of one sequence of token hashes, computed from the definition, in [0, 2**64).
-
-    Leading tokens whose hash is 0 do not change the result.
-
-    Args:
-        tokens: in [0, 2**64).
-        polynomial: irreducible, of degree 64.
-
-    Cost: microseconds a token; the tests compare the fast version with it.
-    """
-    bits = 0
-    for token in tokens:
-        bits = bits << 64 | token
-    return remainder(bits, polynomial)
 
 
 def rabin_shift(hashes: NDArray[np.uint64], tokens: int, polynomial: int = POLYNOMIAL) -> NDArray[np.uint64]:

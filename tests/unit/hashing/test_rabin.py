@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from neardup_stream.hashing.polynomials import degree, is_irreducible, multiply, random_irreducible, remainder
-from neardup_stream.hashing.rabin import POLYNOMIAL, rabin_fingerprint, rabin_shift
+from neardup_stream.hashing.rabin import POLYNOMIAL, rabin_shift
 from neardup_stream.hashing.stable import MASK64
+from tests.reference import rabin_fingerprint
 
 
 def test_the_polynomial_is_irreducible_of_degree_64_and_drawn_from_a_seed() -> None:
