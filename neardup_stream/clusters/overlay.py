@@ -4,7 +4,7 @@ A step that lacks something records what, and is undone as if it had never been;
 more read brings everything that the whole batch lacks.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import TypeVar
 
 import msgspec
@@ -180,9 +180,8 @@ class Overlay:
         else:
             self._put(self._left, member, rank)
 
-    def writes(self) -> dict[Cell, bytes | None]:
-        """Return the cells that differ from those that were read, except clusters that have only grown."""
-        grown = self.counted()
+    def writes(self, counted: Container[Cell]) -> dict[Cell, bytes | None]:
+        """Return the cells that differ from those that were read, except those of `counted`."""
         pages = {page_cell(handle): cell.pack() for handle, cell in self._pages.items()}
         clusters = {
             Cell(CLUSTERS, key.packed): None if cell is None else cell.pack()
@@ -192,7 +191,7 @@ class Overlay:
         return absorbed | {
             cell: value
             for cell, value in (pages | clusters).items()
-            if cell not in grown and self._snapshot.raw.get(cell) != value
+            if cell not in counted and self._snapshot.raw.get(cell) != value
         }
 
     def counted(self) -> dict[Cell, tuple[bytes, int]]:

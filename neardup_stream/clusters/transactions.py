@@ -46,7 +46,7 @@ def changes_of(reader: Reader, overlay: Overlay, rank_count: int = 0, turn: byte
     return Transaction(
         floors={},
         expected={cell: value for cell, value in reader.snapshot.raw.items() if cell not in counted},
-        writes=overlay.writes(),
+        writes=overlay.writes(counted),
         joined=overlay.joined(),
         left=overlay.left(),
         counted=counted,
