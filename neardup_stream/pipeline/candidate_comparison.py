@@ -177,6 +177,7 @@ def _compared(pairs: Sequence[_Pair], config: VerdictConfig) -> Iterator[tuple[M
 
 
 def _match(pair: _Pair, distance_bits: int, found: ClassifiedPair) -> Match:
+    """Return a pair as a match; `short_verify` makes the same one of columns."""
     other = pair.other
     return Match(
         handle=pair.candidate.handle,

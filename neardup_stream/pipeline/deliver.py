@@ -95,6 +95,7 @@ class Deliver:
             await self._frames.learn(batch.prepared, conclusion.follow_up.lessons)
 
     async def _follow_up(self, left: FollowUp) -> None:
+        """Do what must come before the trim; `FormerEpochs` and `Detector` do so with what they decide."""
         with timed(self._meters, "follow_up"):
             await self._retries.retry(partial(self._stores.records.mark, left.marks))
             if left.former:

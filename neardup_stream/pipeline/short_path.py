@@ -188,7 +188,7 @@ class ShortPath:
         first = FirstVersions(
             handles=np.array(items.handles, np.uint64),
             urls=columns.urls,
-            other_ids=[
+            other_ids=[  # as `PageRecord.first` says
                 "" if page == url else page for page, url in zip(columns.ids, columns.urls, strict=True)
             ],
             scopes=columns.scopes,

@@ -25,11 +25,9 @@ from neardup_stream.pipeline.pair_figures import ContentFigures, PairFigures
 from neardup_stream.pipeline.timing import timed
 from neardup_stream.pipeline.verify import detect
 from neardup_stream.stores.arrays.records import ArrayRecords
+from neardup_stream.stores.page_record import CONTENT_MASK
 
 __all__ = ["NewPages", "ShortVerify"]
-
-_CONTENT_MASK = np.uint64((1 << 32) - 1)
-"""See `PageRecord.content`."""
 
 
 class NewPages(NamedTuple):
@@ -184,6 +182,7 @@ class ShortVerify:
     def _matches(
         self, pairs: _Pairs, is_exact: NDArray[np.bool_], ratios: Sequence[NDArray[np.float64]]
     ) -> list[Match]:
+        """Return what `candidate_comparison` makes of pairs, of columns instead of records."""
         records, stored = self._records, self._records.columns
         fingerprints, text_fingerprints = (
             stored.fingerprints[pairs.other],
@@ -194,7 +193,7 @@ class ShortVerify:
             stored.handles[pairs.other].tolist(),
             fingerprints.tolist(),
             np.bitwise_count(stored.fingerprints[pairs.own] ^ fingerprints).tolist(),
-            (text_fingerprints & _CONTENT_MASK).tolist(),
+            (text_fingerprints & np.uint64(CONTENT_MASK)).tolist(),
             stored.ranks[pairs.other].tolist(),
             pairs.distances.tolist(),
             is_exact.tolist(),

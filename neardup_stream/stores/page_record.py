@@ -26,7 +26,7 @@ from neardup_stream.page import Fingerprint64, PageId
 from neardup_stream.stores.cluster_store import RANK_BYTES
 from neardup_stream.stores.page_fields import FirstFields, PageState
 
-__all__ = ["LATER_PARTITIONS", "PageRecord", "PageState", "decided_text", "record_header"]
+__all__ = ["CONTENT_MASK", "LATER_PARTITIONS", "PageRecord", "PageState", "decided_text", "record_header"]
 
 
 _Applied = tuple[str, int, int]
@@ -35,8 +35,10 @@ _Applied = tuple[str, int, int]
 LATER_PARTITIONS = 4
 """A page comes in one partition of a topic; each file it comes in again is another one."""
 
+CONTENT_MASK = 0xFFFF_FFFF
+"""What of a text fingerprint is `PageRecord.content`."""
+
 _HEADER_BYTES = RANK_BYTES + 1
-_CONTENT_MASK = 0xFFFF_FFFF
 
 
 class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=False):
@@ -101,7 +103,7 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
     @property
     def content(self) -> int:
         """Digest of the text, 32 bits: of one page, versions with different digests have different texts."""
-        return self.text_fingerprint & _CONTENT_MASK
+        return self.text_fingerprint & CONTENT_MASK
 
     @property
     def is_indexed(self) -> bool:
@@ -310,7 +312,7 @@ def decided_text(packed: bytes) -> tuple[int, int]:
         head = _head_decoder.decode(packed[_HEADER_BYTES:])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptData(f"a page record of {len(packed)} bytes cannot be read: {error}") from error
-    return int.from_bytes(packed[:RANK_BYTES], "big"), head.text_fingerprint & _CONTENT_MASK
+    return int.from_bytes(packed[:RANK_BYTES], "big"), head.text_fingerprint & CONTENT_MASK
 
 
 class _RecordHead(msgspec.Struct, frozen=True, array_like=True, gc=False):
