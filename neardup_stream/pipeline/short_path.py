@@ -98,8 +98,7 @@ class ShortPath:
     """Takes batches from register to decide.
 
     Args:
-        records: of all pages.
-        placing: places pages that match others.
+        stores: of this process.
         verify: finds what pages match.
         long_path: takes all other records.
         publishing: what is published.
@@ -110,8 +109,7 @@ class ShortPath:
 
     def __init__(
         self,
-        records: ArrayRecords,
-        placing: Placing,
+        stores: ArrayStores,
         verify: ShortVerify,
         long_path: LongPath,
         publishing: Publishing,
@@ -119,8 +117,8 @@ class ShortPath:
         now_seconds: Callable[[], float],
         meters: PipelineMeters,
     ) -> None:
-        self._records = records
-        self._placing = placing
+        self._records = stores.records
+        self._placing = stores.placing
         self._verify = verify
         self._long_path = long_path
         self._publishing = publishing

@@ -206,8 +206,7 @@ def _short_path(
         stores.index, stores.records, work.verdict, meters, wants_containers=work.events.contained
     )
     return ShortPath(
-        stores.records,
-        stores.placing,
+        stores,
         verify,
         others,
         Publishing(work.events, publication.render_event),

@@ -8,7 +8,7 @@ Where a probe left entries unread, stale ones may have hidden living pages, so t
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from neardup_stream.indexes.protocol import Index, Probed
 from neardup_stream.match import Candidate
@@ -29,10 +29,27 @@ from neardup_stream.pipeline.timing import timed
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 
-__all__ = ["Detected", "Verify", "detect", "fetch_candidates"]
+__all__ = ["Detected", "Replaced", "Verify", "detect", "fetch_candidates"]
 
 _MAX_REPEATS = 8
 """How often a page is probed again behind stale; each time removes some, so later pages see further."""
+
+
+class Replaced(NamedTuple):
+    """What is known of the versions that records in flight have replaced.
+
+    Attributes:
+        find: returns the version of a candidate that a record after this position has replaced.
+        is_kept: whether a stale candidate may be one of a page before, which is probed again: its entries
+            stay, unless they hide others. They are removed when the record that replaced it is decided.
+    """
+
+    find: Callable[[Position, Candidate], PageRecord | None]
+    is_kept: Callable[[Candidate], bool]
+
+
+NOTHING_REPLACED: Final = Replaced(lambda _position, _candidate: None, lambda _candidate: False)
+"""Where nothing is in flight beside the batch."""
 
 
 class Detected(NamedTuple):
@@ -97,8 +114,7 @@ class Verify:
                 self._stores.index,
                 self._stores.records,
                 self._config,
-                partial(self._former.find, run),
-                self._former.is_kept,
+                Replaced(partial(self._former.find, run), self._former.is_kept),
             )
         self._count(detected)
         run.judged = detected.judged
@@ -117,8 +133,7 @@ async def detect(
     index: Index,
     store: RecordStore,
     config: VerdictConfig,
-    find_former: Callable[[Position, Candidate], PageRecord | None] = lambda _position, _candidate: None,
-    is_kept: Callable[[Candidate], bool] = lambda _candidate: False,
+    replaced: Replaced = NOTHING_REPLACED,
 ) -> Detected:
     """Find the stored pages that each page of a batch matches.
 
@@ -128,9 +143,7 @@ async def detect(
         index: of all pages.
         store: of their records.
         config: when two pages are alike.
-        find_former: returns the version of a candidate that a record after this position has replaced.
-        is_kept: whether a stale candidate may be one of a page before, which is probed again: its entries
-            stay, unless they hide others. They are removed when the record that replaced it is decided.
+        replaced: the versions that records in flight have replaced.
 
     Raises:
         StoreUnavailable: detecting again gives the same matches.
@@ -144,13 +157,13 @@ async def detect(
         pages = [registered[row] for row in rows]
         if repeat:
             probed = await probe(probing_pages(pages), index)
-        found = await _verified(pages, probed.candidates, store, config, find_former)
+        found = await _verified(pages, probed.candidates, store, config, replaced.find)
         for row, verdict in zip(rows, found.verdicts, strict=True):
             verdicts[row] = verdict
         candidate_count += sum(map(len, probed.candidates))
         rejections += found.rejections
         bucket_cap_hits += probed.bucket_cap_hits
-        if removable := _removable(found.stale_candidates, probed.truncated_rows, is_kept):
+        if removable := _removable(found.stale_candidates, probed.truncated_rows, replaced.is_kept):
             await index.remove_stale(probed, removable)
         behind_stale = [at for at in sorted(probed.truncated_rows) if found.stale_candidates[at]]
         truncated_count += len(probed.truncated_rows) - len(behind_stale)
