@@ -141,7 +141,7 @@ async def write_archive(
         parts = _part_writers(run, settings, writer.directory)
         builder = stack.enter_context(ArchiveBuilder(writer, writer.directory, run.memory_bytes, parts))
         keep_what_is_loaded()
-        filled = await _fill(builder, run, settings, stop, on_pages, forked)
+        filled = await _fill(_Filling(builder, run, settings, stop, on_pages), forked)
         if not stop.requested.is_set():
             facts: dict[str, Any] = {"schema": schema, "inputs": dict(filled.inputs)}
             with suppress(_StopRequested):
@@ -173,44 +173,55 @@ def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[P
     return [make() for name, make in makers.items() if name in run.parts]
 
 
-async def _fill(
-    builder: ArchiveBuilder,
-    run: FreezeRun,
-    settings: Settings,
-    stop: Stop,
-    on_pages: _OnPages,
-    forked: Sequence[ForkedParent],
-) -> Filled:
-    """Add the pages to the archive."""
-    if run.origin == "index":
-        return await _fill_from_index(builder, run, settings, stop, on_pages)
-    digests = LateDigests()
-    if run.origin == "kafka":
-        given = _Input(_topic_records(settings), _topic_place)
-    else:
-        source = FileSource(run.files, settings.limits.max_page_bytes, identify=digests.identify)
-        given = _Input(_file_records(source, settings), source.place_of)
-    return await _fill_from_records(builder, given, digests, run, settings, stop, on_pages, forked)
+class _Filling(NamedTuple):
+    """How pages are added to an archive.
+
+    Attributes:
+        builder: takes them.
+        run: which pages.
+        settings: how they are read, fingerprinted and compared.
+        stop: ends it when it is requested.
+        on_pages: called with the number of pages read so far.
+    """
+
+    builder: ArchiveBuilder
+    run: FreezeRun
+    settings: Settings
+    stop: Stop
+    on_pages: _OnPages
 
 
 class _Input(NamedTuple):
-    """Where records come from: the batches, and what names the place of a record for a person."""
+    """Where records come from.
+
+    Attributes:
+        records: the batches.
+        place_of: names the place of a record for a person.
+        digests: of the files, computed beside the reading; none of a topic.
+    """
 
     records: AsyncGenerator[Sequence[Record], None]
     place_of: PlaceOf
+    digests: LateDigests
 
 
-async def _fill_from_records(
-    builder: ArchiveBuilder,
-    given: _Input,
-    digests: LateDigests,
-    run: FreezeRun,
-    settings: Settings,
-    stop: Stop,
-    on_pages: _OnPages,
-    forked: Sequence[ForkedParent],
-) -> Filled:
+async def _fill(filling: _Filling, forked: Sequence[ForkedParent]) -> Filled:
+    """Add the pages to the archive."""
+    run, settings = filling.run, filling.settings
+    if run.origin == "index":
+        return await _fill_from_index(filling)
+    digests = LateDigests()
+    if run.origin == "kafka":
+        given = _Input(_topic_records(settings), _topic_place, digests)
+    else:
+        source = FileSource(run.files, settings.limits.max_page_bytes, identify=digests.identify)
+        given = _Input(_file_records(source, settings), source.place_of, digests)
+    return await _fill_from_records(filling, given, forked)
+
+
+async def _fill_from_records(filling: _Filling, given: _Input, forked: Sequence[ForkedParent]) -> Filled:
     """Freeze pages as they come, the next ones prepared meanwhile."""
+    builder, run, settings, stop, on_pages = filling
     async with (
         AsyncExitStack() as stack,
         open_spread_preparation(
@@ -218,7 +229,7 @@ async def _fill_from_records(
         ) as preparation,
         aclosing(preparation.prepared(given.records)) as batches,
     ):
-        stack.enter_context(digests)
+        stack.enter_context(given.digests)
         await asyncio.to_thread(preparation.wait_until_ready)
         freezer = PageFreezer(settings, builder, preparation, run.key_kinds, given.place_of)
         stop.is_watched = True
@@ -238,7 +249,7 @@ async def _fill_from_records(
             await asyncio.wait([pending])
         filled = freezer.filled
         if not stop.requested.is_set():
-            filled.rename_inputs(await asyncio.to_thread(digests.settled_ids))
+            filled.rename_inputs(await asyncio.to_thread(given.digests.settled_ids))
     if complaint := dead_letter_complaint(filled.dead_letter_count, filled.record_count):
         raise ConfigError("; ".join([complaint, *filled.first_dead_letters[:1]]))
     return filled
@@ -265,12 +276,11 @@ def _topic_place(position: Position) -> str:
     return f"partition {position.partition.number}, offset {position.offset}"
 
 
-async def _fill_from_index(
-    builder: ArchiveBuilder, run: FreezeRun, settings: Settings, stop: Stop, on_pages: _OnPages
-) -> Filled:
+async def _fill_from_index(filling: _Filling) -> Filled:
     """Freeze what the page records of an index say; their views and sketches are taken as they are."""
     from neardup_daemon.stored_index import open_stored_index  # noqa: PLC0415 - files need no Redis
 
+    builder, run, settings, stop, on_pages = filling
     filled = Filled()
     seen_before = time() - run.unseen_days * _DAY_SECONDS
     retries = build_retries(settings, NoMeters())
