@@ -94,7 +94,7 @@ class _Plan(NamedTuple):
 
 
 class PortionInClusters:
-    """See `protocol.Portion`.
+    """See `protocol.Portion`; `unclustered` has its like without clusters.
 
     Args:
         planning: how requests are planned.

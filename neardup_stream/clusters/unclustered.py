@@ -104,7 +104,7 @@ class _Plan(NamedTuple):
 
 
 class _PortionOfRows:
-    """See `protocol.Portion`."""
+    """See `protocol.Portion`; commits of too many bytes are cut as in `deciding.PortionInClusters`."""
 
     def __init__(self, store: ClusterStore, requests: Sequence[Request]) -> None:
         self._store = store
