@@ -196,7 +196,8 @@ class Registered(msgspec.Struct, frozen=True, gc=False):
         handle: where the record is kept.
         record: the page record.
         verdict: what the arrival is to it.
-        former: the living version that this arrival replaced; None where it replaced none, or did so earlier.
+        former: the living version that this arrival replaced; None where it replaced none, or where another
+            process did so for it.
         claimed_from: the positions that may have decided the version, where this one claimed it.
     """
 

@@ -55,18 +55,20 @@ def page_case(found: Judged, events: EventConfig, left_behind: tuple[Message, ..
     """
     page = found.registered
     position, record = page.arrival.record.position, page.record
+    former = _indexed_former(page.handle, page.former)
     if page.verdict == "superseded":
-        return _superseded(position)
+        return _superseded(position, former)
     if page.verdict == "unchanged":
         node = _node(page.handle, record)
         return Case(
             ConfirmRequest(position, node, record.content, record.maker, bool(record.rank)),
             lambda _placement, _render: Row("unchanged", events=left_behind),
+            former,
         )
     return Case(
         place_request(found),
         lambda placement, render: page_row(found, placement, events, render),
-        _indexed_former(page.handle, page.former),
+        former,
         is_distinct=page.verdict == "new" and _is_distinct(found),
     )
 
@@ -124,18 +126,19 @@ def forget_case(each: Forgotten, events: EventConfig) -> Case:
     position = each.forget.record.position
     if each.handle is None or each.record is None:
         return Case(UnknownRequest(position, each.places), lambda _placement, _render: Row("forget_unknown"))
+    former = _indexed_former(each.handle, each.former)
     if each.verdict == "superseded":
-        return _superseded(position)
+        return _superseded(position, former)
     stub = _node(each.handle, each.record)
     return Case(
         ForgetRequest(position, stub),
         lambda placement, render: gone_row(each, stub, placement, events, render),
-        _indexed_former(each.handle, each.former),
+        former,
     )
 
 
-def _superseded(position: Position) -> Case:
-    return Case(QuietRequest(position), lambda _placement, _render: Row("superseded"))
+def _superseded(position: Position, former: Sequence[IndexedPage]) -> Case:
+    return Case(QuietRequest(position), lambda _placement, _render: Row("superseded"), former)
 
 
 def _node(handle: Handle, record: PageRecord) -> PageVersion:

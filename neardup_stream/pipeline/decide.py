@@ -198,14 +198,14 @@ def _decisions(
     return Decisions(
         positions=run.positions,
         decided=decided,
-        former=[*former, *_former_entries(asked)],
+        former=list(dict.fromkeys((*former, *_former_entries(asked)))),
         distinct=distinct,
         alone=alone,
     )
 
 
 def _former_entries(asked: _Asked) -> list[IndexedPage]:
-    """Return the versions that a run has replaced; when it is registered again, they are not known.
+    """Return the versions that a run has replaced; registered again, it may replace its own ones as well.
 
     Their entries stay until the run is decided: its pages are compared with them, see `FormerVersions`.
     """

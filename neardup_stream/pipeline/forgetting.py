@@ -64,7 +64,8 @@ class Forgotten(NamedTuple):
         handle: of the page, None for an unknown one.
         places: of an unknown page, the handles that it would have.
         record: the present record of the page: the stub, or what is newer than the forget.
-        former: the living version that this forget replaced; None where it replaced none, or did so earlier.
+        former: the living version that this forget replaced; None where it replaced none, or where another
+            process did so for it.
     """
 
     forget: Forget

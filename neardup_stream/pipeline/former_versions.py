@@ -4,18 +4,29 @@ A run is registered as a whole before its pages are compared, and while the run 
 record may change or forget a page that is a candidate of a page that came earlier. For that one the candidate
 is what it was then, the former version. The clusters still hold it, because decisions are in order; if it
 becomes a representative, it is published as it was.
+
+A run may be registered again: an answer of the store was lost, or what was read is stale. What its records
+replaced before is in no page record any more, but here: events name it, and its entries are removed.
 """
 
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import msgspec
 
 from neardup_stream.match import Candidate, version_byte
 from neardup_stream.message import Position
 from neardup_stream.page import Handle
+from neardup_stream.pipeline.arrival import Registered
 from neardup_stream.pipeline.batch import Run
+from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["FormerVersions"]
+
+_WITHOUT_WRITE: Final = frozenset({"replayed", "unchanged", "superseded"})
+"""Verdicts on records that may have replaced a version when they were registered before."""
 
 
 class _Replaced(NamedTuple):
@@ -26,6 +37,14 @@ class _Replaced(NamedTuple):
     row: int
 
 
+class _ReplacedBy(NamedTuple):
+    """A version that the record at a position replaced: of which page, and in which run."""
+
+    handle: Handle
+    record: PageRecord
+    run: int
+
+
 class FormerVersions:
     """Holds the versions that the records of a run replaced, until the run is decided.
 
@@ -34,14 +53,16 @@ class FormerVersions:
 
     def __init__(self) -> None:
         self._replaced: dict[tuple[Handle, int], _Replaced] = {}
-        self._in_order: deque[tuple[int, tuple[Handle, int]]] = deque()
+        self._replaced_by: dict[Position, _ReplacedBy] = {}
+        self._in_order: deque[tuple[int, Position, tuple[Handle, int]]] = deque()
 
     def add(self, run: Run, position: Position, handle: Handle, former: PageRecord) -> None:
         """Keep a version that is about to be replaced by the record at this position of a run."""
+        name = handle, version_byte(former.version)
+        self._replaced_by[position] = _ReplacedBy(handle, former, run.number)
+        self._in_order.append((run.number, position, name))
         if former.is_indexed:
-            name = handle, version_byte(former.version)
             self._replaced[name] = _Replaced(former, run.number, run.row_of(position))
-            self._in_order.append((run.number, name))
 
     def find(self, run: Run, position: Position, candidate: Candidate) -> PageRecord | None:
         """Return the record of a candidate that was replaced after the record at this position of a run."""
@@ -59,10 +80,43 @@ class FormerVersions:
         """Return whether a candidate was replaced by a run that is not decided yet."""
         return (candidate.handle, candidate.version_byte) in self._replaced
 
+    def pages_again(self, pages: list[Registered]) -> list[Registered]:
+        """Return registered pages with the versions that they replaced when they were registered before."""
+        if not self._replaced_by:
+            return pages
+        return [
+            msgspec.structs.replace(page, former=former)
+            if page.verdict in _WITHOUT_WRITE
+            and (former := self._replaced_at(page.arrival.record.position, page.handle, page.record))
+            else page
+            for page in pages
+        ]
+
+    def forgets_again(self, forgets: Sequence[Forgotten]) -> list[Forgotten]:
+        """Return forgets with the versions that they replaced when they were registered before."""
+        return [
+            each._replace(former=former)
+            if each.verdict in _WITHOUT_WRITE
+            and (former := self._replaced_at(each.forget.record.position, each.handle, each.record))
+            else each
+            for each in forgets
+        ]
+
+    def _replaced_at(
+        self, position: Position, handle: Handle | None, present: PageRecord | None
+    ) -> PageRecord | None:
+        """Return what the record at a position replaced; None where that is the present version still."""
+        replaced = self._replaced_by.get(position)
+        if replaced is None or present is None or replaced.handle != handle:
+            return None
+        return replaced.record if replaced.record.version < present.version else None
+
     def drop(self, run: Run) -> None:
         """Drop what a run and those before it replaced: all records before theirs are decided."""
         while self._in_order and self._in_order[0][0] <= run.number:
-            number, name = self._in_order.popleft()
-            replaced = self._replaced.get(name)
+            number, position, name = self._in_order.popleft()
+            replaced, replaced_by = self._replaced.get(name), self._replaced_by.get(position)
             if replaced is not None and replaced.run == number:
                 del self._replaced[name]
+            if replaced_by is not None and replaced_by.run == number:
+                del self._replaced_by[position]

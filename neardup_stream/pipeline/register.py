@@ -36,7 +36,7 @@ class Register:
     Args:
         stores: where page records and decision records are.
         locks: held by a page from here until its candidates are verified.
-        former: receives the versions that are replaced.
+        former: receives the versions that are replaced, and knows them when a run is registered again.
         retries: while the store is unavailable.
         meters: receives the times.
         now_seconds: the wall clock, epoch seconds.
@@ -93,6 +93,7 @@ class Register:
                 arrivals, stores.records, stores.handle_key, now_seconds, known, floor, keep
             )
             forgotten = await forget(forgets, stores.records, stores.handle_key, now_seconds, known, keep)
+        pages, forgotten = self._former.pages_again(pages), self._former.forgets_again(forgotten)
         run.registration = Registration(settled, pages, forgotten, await self._undelivered(pages))
 
     async def _undelivered(self, pages: Sequence[Registered]) -> dict[Position, tuple[Message, ...]]:

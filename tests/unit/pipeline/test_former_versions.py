@@ -2,14 +2,17 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 import pytest
 
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.events import DuplicateFound
-from neardup_stream.message import Partition
+from neardup_stream.message import Partition, Position
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordAnswer, RecordChange
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.doubles.tables import MemoryTables
@@ -19,12 +22,15 @@ from tests.unit.pipeline.swept_stores import SweptStore
 PARTITION = Partition("pages", 0)
 
 Crawl = Sequence[tuple[str, int | None]]
-"""Names of pages, each with the topic of its text; None: the page is forgotten."""
+"""Names of pages, each with the topic of its text, or TOO_SHORT; None: the page is forgotten."""
+
+TOO_SHORT = 0
 
 FORGOTTEN: Crawl = [("copy", 1), ("page", None)]
 CHANGED: Crawl = [("copy", 1), ("page", 2)]
 CHANGED_TWICE: Crawl = [("copy", 1), ("page", 2), ("page", 3)]
 CHANGED_AND_COPIED: Crawl = [("copy", 1), ("page", 2), ("other", 2)]
+CHANGED_TO_SHORT: Crawl = [("copy", 1), ("page", TOO_SHORT)]
 CHANGED_AND_LATE: Crawl = [("copy", 1), ("page", 2), ("late", 1)]
 
 
@@ -41,6 +47,25 @@ class UnansweredChange(SlowFetches):
         return answers
 
 
+class OvertakenChange(UnansweredChange):
+    """Another daemon forgets the pages of the change that loses its answer."""
+
+    async def replace(self, changes: Sequence[RecordChange]) -> list[RecordAnswer]:
+        try:
+            return await super().replace(changes)
+        except StoreUnavailable:
+            records = [
+                PageRecord.unpack(change.new).forgotten_by(Position(PARTITION, 99), 0) for change in changes
+            ]
+            await super().replace(
+                [
+                    RecordChange(change.handle, change.new, record.pack())
+                    for change, record in zip(changes, records, strict=True)
+                ]
+            )
+            raise
+
+
 class SweptLate(SweptStore):
     """Lets everything else that runs go on before tombstones are swept."""
 
@@ -54,7 +79,10 @@ def url(name: str) -> str:
 
 
 async def run(pipeline: Pipeline, crawl: Crawl, first_offset: int) -> None:
-    values = [None if topic is None else page_json(name, essay(topic)) for name, topic in crawl]
+    values = [
+        None if topic is None else page_json(name, essay(topic) if topic else "short")
+        for name, topic in crawl
+    ]
     keys = [url(name).encode() for name, _ in crawl]
     source = MemorySource(numbered(values, keys=keys, partition=PARTITION, first_offset=first_offset))
     async with source:
@@ -104,6 +132,56 @@ async def test_a_run_that_is_looked_at_again_matches_what_pages_were_when_it_cam
     assert clusters.times == 0
     assert dict(pipeline.pairs()).pop(url("copy")) == [url("page")]
     assert stored_versions(tables) == await versions_without_disturbance(crawl)
+
+
+@pytest.mark.parametrize("batch_pages", [1, 4])
+@pytest.mark.parametrize("crawl", [CHANGED, CHANGED_AND_COPIED, FORGOTTEN, CHANGED_TO_SHORT])
+@pytest.mark.parametrize(
+    "stores",
+    [
+        lambda: {"records": UnansweredChange()},
+        lambda: {"clusters": SweptLate(1)},
+        lambda: {"records": UnansweredChange(), "clusters": SweptLate(1)},
+    ],
+    ids=["unanswered", "stale", "unanswered-and-stale"],
+)
+async def test_a_run_that_is_registered_twice_says_and_removes_what_its_pages_were(
+    stores: Callable[[], dict[str, Any]], crawl: Crawl, batch_pages: int
+) -> None:
+    limits = InFlightLimits(batch_pages, max_in_flight_pages=16)
+    disturbed, quiet = MemoryTables(), MemoryTables()
+
+    events = await published(Pipeline(tables=disturbed, limits=limits, **stores()), crawl)
+
+    assert events == await published(Pipeline(tables=quiet, limits=limits), crawl)
+    assert stored_versions(disturbed) == stored_versions(quiet)
+
+
+@pytest.mark.parametrize("crawl", [CHANGED, FORGOTTEN])
+async def test_what_a_superseded_record_replaced_is_removed(crawl: Crawl) -> None:
+    tables = MemoryTables()
+    pipeline = Pipeline(tables=tables, records=OvertakenChange())
+    await run(pipeline, [("page", 1)], first_offset=0)
+    (of_page,) = stored_versions(tables)
+
+    await run(pipeline, crawl, first_offset=1)
+
+    assert pipeline.meters.outcomes["superseded"] == 1
+    assert of_page not in stored_versions(tables)
+
+
+async def published(pipeline: Pipeline, crawl: Crawl) -> list[dict[str, Any]]:
+    """Return the events of two pages and then of a crawl, while the clusters remember no former version."""
+    pipeline.tombstone_ttl_seconds = 0
+    pipeline.event_config = EventConfig(unique=True, undecided=True)
+    swept = pipeline.clusters if isinstance(pipeline.clusters, SweptLate) else SweptLate(0)
+    times, swept.times = swept.times, 0
+    await run(pipeline, [("page", 1), ("copy", 4)], first_offset=0)
+
+    swept.times = times
+    await run(pipeline, crawl, first_offset=2)
+    assert swept.times == 0
+    return [msgspec.json.decode(message.value or b"") for message in pipeline.events.messages]
 
 
 def stored_versions(tables: MemoryTables) -> set[tuple[int, int]]:
