@@ -68,7 +68,7 @@ class _Held:
 
 
 class HeldDecisions:
-    """A Decider over another one that trims the decision records of awaited pages later.
+    """A Decider over another one that trims the decision records of awaited pages later. Of one event loop.
 
     Args:
         decider: decides.
@@ -154,19 +154,20 @@ class HeldDecisions:
 
 
 class NotingPreparation:
-    """Prepares records, and notes before which of them are awaited.
+    """Prepares records, and has noted which of them are awaited before they are used.
 
     Args:
-        preparation: prepares them.
-        held: notes them.
+        preparation: prepares them, in other threads.
+        held: notes them, in the event loop in which this is made.
     """
 
     def __init__(self, preparation: Prepares, held: HeldDecisions) -> None:
         self._preparation, self._held = preparation, held
+        self._loop = asyncio.get_running_loop()
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
-        """See `Prepares`."""
-        self._held.note(records)
+        """See `Prepares`. The note is ahead of the result in what the loop has to do."""
+        self._loop.call_soon_threadsafe(self._held.note, records)
         return self._preparation.prepare(records)
 
     def lines_outside_landmarks(self, page: Page) -> LineHashes | None:

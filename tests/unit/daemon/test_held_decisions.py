@@ -1,16 +1,18 @@
 """Decision records of awaited pages are trimmed later; all others as before."""
 
 import asyncio
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 
 import pytest
-from neardup_daemon.held_decisions import MOST_AWAITED, HeldDecisions, holding_decisions
+from neardup_daemon.held_decisions import MOST_AWAITED, HeldDecisions, NotingPreparation, holding_decisions
 
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import CorruptData, StoreUnavailable
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.wire.pages import AWAITED, OWN_FIELDS
+from tests.pipelines import Pipeline, essay, page_json
 
 ONE, OTHER = Partition("pages", 0), Partition("pages", 1)
 KEPT_SECONDS = 10.0
@@ -97,6 +99,28 @@ async def test_a_dead_letter_is_not_kept(scene: Scene) -> None:
     await scene.held.trim({ONE: 4})
 
     assert scene.decider.trims == [{ONE: 4}]
+
+
+async def test_what_other_threads_prepare_is_noted_in_the_loop_and_before_it_is_looked_up(
+    scene: Scene,
+) -> None:
+    threads: list[threading.Thread] = []
+
+    class Watched(HeldDecisions):
+        def note(self, records: Sequence[Record]) -> None:
+            threads.append(threading.current_thread())
+            super().note(records)
+
+    held = Watched(scene.decider, KEPT_SECONDS, lambda: scene.now)
+    preparation = NotingPreparation(Pipeline().preparation(), held)
+    record = Record(position=Position(ONE, 3), key=None, value=page_json("a", essay(1)), headers=(AWAITED,))
+
+    await asyncio.to_thread(preparation.prepare, [record])
+    await held.settled([record.position])
+    await held.trim({ONE: 4})
+
+    assert threads == [threading.current_thread()]
+    assert scene.decider.trims == []
 
 
 async def test_a_trim_that_failed_is_done_again(scene: Scene) -> None:
