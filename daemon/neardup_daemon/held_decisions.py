@@ -108,6 +108,9 @@ class HeldDecisions:
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
         """See `Decider`; partitions with awaited positions are left to `trim_due`."""
         now = self._now_seconds()
+        dead = [each for each in self._noted if each.offset < next_offsets.get(each.partition, 0)]
+        for position in dead:  # committed and never looked up
+            del self._noted[position]
         for partition, offset in next_offsets.items():
             if partition in self._partitions:
                 self._partitions[partition].commit(offset, now)

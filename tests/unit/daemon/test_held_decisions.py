@@ -101,6 +101,19 @@ async def test_a_dead_letter_is_not_kept(scene: Scene) -> None:
     assert scene.decider.trims == [{ONE: 4}]
 
 
+async def test_dead_letters_that_are_committed_take_no_place_from_others(scene: Scene) -> None:
+    await scene.take(Position(OTHER, 0), settled=False)
+    half = MOST_AWAITED // 2
+    for start in (0, half):
+        await scene.take(*(Position(ONE, start + offset) for offset in range(half)), settled=False)
+        await scene.held.trim({ONE: start + half})
+
+    await scene.held.settled([Position(OTHER, 0)])
+    await scene.held.trim({OTHER: 1})
+
+    assert scene.decider.trims == [{ONE: half}, {ONE: 2 * half}]
+
+
 async def test_what_other_threads_prepare_is_noted_in_the_loop_and_before_it_is_looked_up(
     scene: Scene,
 ) -> None:
