@@ -163,13 +163,14 @@ async def _uncancelled(step: Callable[[], Awaitable[T]]) -> T:
     """
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine runs in a task
+    before = task.cancelling()  # above 0 for good where a cancellation was caught
     try:
         result = await step()
     except Unavailable:
-        if task.cancelling():
+        if task.cancelling() > before:
             raise asyncio.CancelledError from None
         raise
-    if task.cancelling():
+    if task.cancelling() > before:
         raise asyncio.CancelledError
     return result
 

@@ -199,7 +199,7 @@ def unavailable(reason: StreamReason, words: str) -> NeardupError:
 
 @contextmanager
 def kafka_errors(doing: str, right: str = "Describe") -> Iterator[None]:
-    """Raise our error classes instead of the client's.
+    """Raise our error classes instead of the client's; only in coroutines.
 
     Args:
         doing: the operation, for the message: "reading from pages".
@@ -210,6 +210,8 @@ def kafka_errors(doing: str, right: str = "Describe") -> Iterator[None]:
         StreamUnavailable: they are unavailable, or electing a leader.
         CorruptData: the topic is damaged.
     """
+    task = asyncio.current_task()
+    before = task.cancelling() if task else 0  # above 0 for good where a cancellation was caught
     try:
         yield
     except TimeoutError as error:
@@ -217,8 +219,7 @@ def kafka_errors(doing: str, right: str = "Describe") -> Iterator[None]:
     except kafka.KafkaError as error:
         raise _error(fault_of(error), f"{doing}: {error or type(error).__name__}", right) from error
     except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
+        if task is None or task.cancelling() > before:
             raise
         # A task of the client ended, and this one asked for its result: it is not to end itself.
         raise _error(_OTHER, f"{doing}: a task of the client was cancelled", right) from error

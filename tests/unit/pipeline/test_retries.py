@@ -173,6 +173,19 @@ async def test_a_cancellation_that_ends_in_an_error_still_ends_the_task() -> Non
         await task
 
 
+@pytest.mark.parametrize("errors", [[], [StoreUnavailable("gone")]], ids=["at-once", "repeated"])
+async def test_a_cancellation_that_was_caught_before_ends_no_step(errors: list[Exception]) -> None:
+    async def cancelled_before() -> str:
+        task = asyncio.current_task()
+        assert task
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        return await Retries(QUICK, NoMeters(), lambda _: None).retry(Flaky(*errors).step)
+
+    assert await asyncio.create_task(cancelled_before()) == "done"
+
+
 async def test_nothing_is_back_before_everything_is() -> None:
     condition: list[Unavailable | None] = []
     retries = Retries(QUICK, NoMeters(), condition.append)

@@ -116,7 +116,7 @@ def test_a_mechanism_and_a_login_go_together(
         pytest.param(kafka.CorruptRecordException(), CorruptData, id="checksum"),
     ],
 )
-def test_their_errors_become_ours(theirs: Exception, ours: type[NeardupError]) -> None:
+async def test_their_errors_become_ours(theirs: Exception, ours: type[NeardupError]) -> None:
     with pytest.raises(ours, match=r"^sending: ") as raised, kafka_errors("sending"):
         raise theirs
 

@@ -1,4 +1,5 @@
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
@@ -26,7 +27,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("reason", ERRORS)
-def test_what_may_pass_is_unavailable_for_its_reason_and_reports_the_remedy(reason: str) -> None:
+async def test_what_may_pass_is_unavailable_for_its_reason_and_reports_the_remedy(reason: str) -> None:
     error = ERRORS[reason]
 
     with pytest.raises(StreamUnavailable, match=r"^reading: .") as raised, kafka_errors("reading"):
@@ -49,7 +50,7 @@ def test_what_may_pass_is_unavailable_for_its_reason_and_reports_the_remedy(reas
     ],
     ids=["no right", "no right on the group", "wrong password", "foreign group", "torn batch", "silent"],
 )
-def test_what_will_not_pass_ends_the_process_in_its_way(
+async def test_what_will_not_pass_ends_the_process_in_its_way(
     error: Exception, ours: type[NeardupError], says: str
 ) -> None:
     with pytest.raises(ours, match=says), kafka_errors("sending", "Write"):
@@ -72,6 +73,22 @@ async def test_a_task_that_waits_for_a_cancelled_one_of_the_client_may_try_again
         await ours
 
 
+async def test_so_may_one_that_caught_a_cancellation_before() -> None:
+    of_client = asyncio.get_running_loop().create_future()
+
+    async def cancelled_before() -> None:
+        task = asyncio.current_task()
+        assert task
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        of_client.cancel()
+        await _result_of(of_client)
+
+    with pytest.raises(StreamUnavailable, match=r"^reading: a task of the client was cancelled"):
+        await asyncio.create_task(cancelled_before())
+
+
 async def test_a_task_that_is_cancelled_itself_ends() -> None:
     ours = asyncio.create_task(_result_of(asyncio.get_running_loop().create_future()))
     await asyncio.sleep(0)
@@ -83,7 +100,7 @@ async def test_a_task_that_is_cancelled_itself_ends() -> None:
     assert ours.cancelled()
 
 
-def test_an_error_without_words_is_reported_by_its_name() -> None:
+async def test_an_error_without_words_is_reported_by_its_name() -> None:
     with pytest.raises(StreamUnavailable, match="reading: NodeNotReadyError"), kafka_errors("reading"):
         raise kafka.NodeNotReadyError
 
