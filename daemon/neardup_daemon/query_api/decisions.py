@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from neardup_stream.clusters.placements import Decided
 from neardup_stream.clusters.protocol import Decider
-from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
+from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Position
 
 __all__ = ["Decisions", "State"]
@@ -54,6 +54,7 @@ class Decisions:
         Raises:
             ConfigError: the store refuses us.
             CorruptData: what is stored is not what this program writes.
+            Exception: whatever else a look-up raises is a bug of ours.
         """
         found: asyncio.Future[Decided | None] = asyncio.get_running_loop().create_future()
         self._waiting[position] = found
@@ -84,7 +85,7 @@ class Decisions:
                 settled = await self._decider.settled(positions)
             except StoreUnavailable:
                 continue  # each request waits until its own time is over
-            except (ConfigError, CorruptData) as error:  # waiting does not help
+            except Exception as error:  # noqa: BLE001 - waiting does not help; the requests raise it
                 for waiting in self._waiting.values():
                     if not waiting.done():
                         waiting.set_exception(error)

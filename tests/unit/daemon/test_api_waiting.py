@@ -9,7 +9,7 @@ from neardup_daemon.query_api.decisions import Decisions
 
 from neardup_stream.clusters.placements import Decided, Settled
 from neardup_stream.clusters.unclustered import Unclustered
-from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
+from neardup_stream.errors import ConfigError, CorruptData, InvariantBroken, StoreUnavailable
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.memory.clusters import MemoryClusters
 
@@ -76,7 +76,7 @@ async def test_while_the_store_is_unavailable_requests_go_on_waiting() -> None:
         assert len(decider.looked_up) == 4
 
 
-@pytest.mark.parametrize("error", [CorruptData("corrupt"), ConfigError("refused")])
+@pytest.mark.parametrize("error", [CorruptData("corrupt"), ConfigError("refused"), InvariantBroken("a bug")])
 async def test_an_error_that_waiting_does_not_help_ends_every_request_and_no_later_one(
     error: Exception,
 ) -> None:
