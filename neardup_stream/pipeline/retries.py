@@ -22,7 +22,8 @@ class RetryPolicy:
 
     Attributes:
         retry_deadline_seconds: after this long without progress the process stops, for its supervisor to
-            decide.
+            decide. It counts from the first failure, since a first attempt may be long and make progress, and
+            no attempt is cut short.
         first_pause_seconds: before the first repeat; doubled each time.
         longest_pause_seconds: where the doubling ends.
     """
