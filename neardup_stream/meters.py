@@ -109,7 +109,8 @@ class Delivered(NamedTuple):
         records: all of the batch.
         event_counts: events by name.
         duplicate_bytes: bytes of key, value and headers of the records whose pages are duplicates.
-        site_pages: new or changed pages by site, as `frames.scope` defines sites.
+        site_pages: new or changed pages by site, as `frames.scope` defines sites; none too short to be
+            judged.
         site_duplicates: those of them that are duplicates.
     """
 

@@ -38,7 +38,8 @@ class JudgedPositions(NamedTuple):
     """Which records of a batch brought a page that was judged.
 
     Attributes:
-        pages: positions of the pages that are unique, duplicate, undecided or left to the archives.
+        pages: positions of the pages that are unique, duplicate or left to the archives, and so not of those
+            that are too short.
         duplicates: those of them that are duplicates.
     """
 
@@ -79,7 +80,6 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
         outcomes["skipped", skipped.reason] += 1
     for run in runs:
         follow_up.former.extend(run.former)
-        teaching: set[Position] = set()
         for position in filterfalse(run.alone.__contains__, run.positions):
             decided = run.decided.get(position)
             row = _FINISHED if decided is None or decided.is_finished else Row.unpack(decided.row)
@@ -88,8 +88,6 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
                 judged.add(position)
             if row.outcome == "duplicate":
                 duplicates.add(position)
-            if row.outcome in _TEACHING:
-                teaching.add(position)
             if row.events:
                 events += [OutgoingMessage(position, event) for event in row.events]
             if decided is not None and decided.rank and row.handle:
@@ -97,14 +95,14 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
         outcomes.update({("unique", ""): len(run.alone)} if run.alone else {})
         judged.update(run.alone)
         follow_up.marks.extend(mark for mark in run.alone.values() if mark.rank)
-        follow_up.lessons.extend(_lessons(prepared, run, teaching))
+        follow_up.lessons.extend(_lessons(prepared, run, judged))
     return Conclusion(outcomes, events, follow_up, JudgedPositions(judged, duplicates))
 
 
-def _lessons(prepared: Prepared, run: Decisions, teaching: AbstractSet[Position]) -> Iterator[Lesson]:
-    """Yield the lessons of pages that nearly equal no other, in the order of their records."""
+def _lessons(prepared: Prepared, run: Decisions, judged: AbstractSet[Position]) -> Iterator[Lesson]:
+    """Yield the lessons of judged pages that nearly equal no other, in the order of their records."""
     for position in run.positions if prepared.lessons else ():
-        is_taught = position in run.alone or (position in teaching and position in run.distinct)
+        is_taught = position in run.alone or (position in judged and position in run.distinct)
         if is_taught and position in prepared.lessons:
             yield prepared.lessons[position]
 
@@ -127,6 +125,5 @@ def without_partitions(
     ]
 
 
-_TEACHING = frozenset({"unique", "duplicate", "archived"})
-_JUDGED = _TEACHING | {"undecided"}
+_JUDGED = frozenset({"unique", "duplicate", "archived"})
 _FINISHED = Row("superseded")

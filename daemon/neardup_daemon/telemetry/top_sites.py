@@ -93,7 +93,7 @@ class TopSites(Collector):
         )
         pages = CounterMetricFamily(
             f"{PREFIX}site_pages",
-            "Pages judged of the same sites, from their first duplicate on.",
+            "Pages judged of the same sites, without those too short, from their first duplicate on.",
             labels=["site"],
         )
         for site, count in self._duplicates.top(self._shown):

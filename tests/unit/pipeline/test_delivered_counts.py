@@ -57,7 +57,7 @@ async def test_events_are_counted_by_name_and_duplicates_by_bytes_and_site(meter
     assert events == {"duplicate": 1}
     assert sum(batch.duplicate_bytes for batch in meters.batches) == copy_bytes
     assert sum((Counter(batch.site_pages) for batch in meters.batches), Counter()) == {
-        "example.com": 3,
+        "example.com": 2,
         "example.org": 1,
     }
     assert sum((Counter(batch.site_duplicates) for batch in meters.batches), Counter()) == {"example.org": 1}
