@@ -89,7 +89,7 @@ def _history(count: int) -> History:
         for number, record in enumerate(records, first):
             handles.append(_handle(number))
             packed.append(record.pack())
-            content = Content(record.text_fingerprint, is_decided=True, scope="")
+            content = Content(record.text_fingerprint, has_enough_tokens=True, scope="")
             inputs.extend([Input(Position(PARTITION, number), "page", (record.id,), content, 1)])
         members = records[:CLUSTER]
         if len(members) > 1:

@@ -19,12 +19,12 @@ class Content(NamedTuple):
 
     Attributes:
         text_fingerprint: of the whole sequence of tokens.
-        is_decided: whether there are enough tokens.
+        has_enough_tokens: whether there are enough tokens.
         scope: the scope within which the page is compared.
     """
 
     text_fingerprint: int
-    is_decided: bool
+    has_enough_tokens: bool
     scope: str
 
 
@@ -67,7 +67,7 @@ def read_inputs(records: Sequence[Record], preparation: Preparation) -> list[Inp
                 each.record,
                 "page",
                 each.page_ids,
-                Content(each.text_fingerprint, each.is_decided, each.scope),
+                Content(each.text_fingerprint, each.has_enough_tokens, each.scope),
             )
             for each in prepared.arrivals
         },

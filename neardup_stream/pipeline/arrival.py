@@ -68,7 +68,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
         fingerprint: simhash.
         text_fingerprint: equal means the same sequence of tokens.
         token_count: from 0.
-        is_decided: whether it has enough tokens to be judged.
+        has_enough_tokens: whether it has enough tokens to be judged.
         sketch: of the content; empty where pages are compared by simhash alone.
         shingle_count: shingles of the content, repeats included; 0 without a sketch.
         bands: band words, 4 bytes each, big-endian; of the content, or of the whole text if next to none is
@@ -92,7 +92,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     fingerprint: Fingerprint64
     text_fingerprint: int
     token_count: int
-    is_decided: bool
+    has_enough_tokens: bool
     sketch: bytes = b""
     shingle_count: int = 0
     bands: bytes = b""

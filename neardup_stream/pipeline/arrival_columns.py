@@ -23,7 +23,7 @@ class ArrivalColumns:
         ids: of the pages.
         urls: as crawled.
         scopes: within what the pages are compared; empty for everything.
-        is_decided: whether a page has enough tokens to be judged, bool.
+        has_enough_tokens: whether a page has enough tokens to be judged, bool.
         fingerprints: simhashes, uint64.
         text_fingerprints: uint64.
         shingle_counts: int64.
@@ -37,7 +37,7 @@ class ArrivalColumns:
     ids: Sequence[str]
     urls: Sequence[str]
     scopes: Sequence[str]
-    is_decided: NDArray[np.bool_]
+    has_enough_tokens: NDArray[np.bool_]
     fingerprints: NDArray[np.uint64]
     text_fingerprints: NDArray[np.uint64]
     shingle_counts: NDArray[np.int64]
@@ -59,7 +59,7 @@ def columns_of(arrivals: Sequence[Arrival]) -> ArrivalColumns:
         ids=[each.page.id for each in arrivals],
         urls=[each.page.url for each in arrivals],
         scopes=[each.scope for each in arrivals],
-        is_decided=np.array([each.is_decided for each in arrivals], np.bool_),
+        has_enough_tokens=np.array([each.has_enough_tokens for each in arrivals], np.bool_),
         fingerprints=np.array([each.fingerprint for each in arrivals], np.uint64),
         text_fingerprints=np.array([each.text_fingerprint for each in arrivals], np.uint64),
         shingle_counts=np.array([each.shingle_count for each in arrivals], np.int64),

@@ -40,7 +40,7 @@ def can_teach(arrival: Arrival) -> bool:
     A page of one line has no frame: without that line it would have no text.
     """
     lines = arrival.lines
-    return bool(arrival.site) and arrival.is_decided and lines is not None and lines.hashes.size > 1
+    return bool(arrival.site) and arrival.has_enough_tokens and lines is not None and lines.hashes.size > 1
 
 
 class Viewed(NamedTuple):

@@ -32,7 +32,7 @@ class PageColumns(NamedTuple):
         scopes: within what the pages are compared.
         sites: whose frames the pages have.
         is_markup: whether their texts were extracted from markup, bool.
-        is_decided: whether they have enough tokens to be judged, bool.
+        has_enough_tokens: whether they have enough tokens to be judged, bool.
         token_counts: int64.
         fingerprints: simhashes, uint64.
         text_fingerprints: uint64.
@@ -48,7 +48,7 @@ class PageColumns(NamedTuple):
     scopes: list[str]
     sites: list[str]
     is_markup: NDArray[np.bool_]
-    is_decided: NDArray[np.bool_]
+    has_enough_tokens: NDArray[np.bool_]
     token_counts: NDArray[np.int64]
     fingerprints: NDArray[np.uint64]
     text_fingerprints: NDArray[np.uint64]
@@ -106,7 +106,7 @@ class ColumnItems(Sequence[Arrival]):
             ids=pages.ids,
             urls=pages.urls,
             scopes=pages.scopes,
-            is_decided=pages.is_decided,
+            has_enough_tokens=pages.has_enough_tokens,
             fingerprints=pages.fingerprints,
             text_fingerprints=pages.text_fingerprints,
             shingle_counts=pages.shingle_counts,
@@ -151,7 +151,7 @@ class ColumnItems(Sequence[Arrival]):
             fingerprint=Fingerprint64(int(pages.fingerprints[row])),
             text_fingerprint=int(pages.text_fingerprints[row]),
             token_count=int(pages.token_counts[row]),
-            is_decided=bool(pages.is_decided[row]),
+            has_enough_tokens=bool(pages.has_enough_tokens[row]),
             sketch=pages.sketches[row].tobytes(),
             shingle_count=int(pages.shingle_counts[row]),
             bands=pages.bands[row].astype(">u4").tobytes(),
@@ -202,7 +202,7 @@ def _joined(parts: Sequence[ColumnItems]) -> ColumnItems:
             scopes=[each for part in pages for each in part.scopes],
             sites=[each for part in pages for each in part.sites],
             is_markup=np.concatenate([part.is_markup for part in pages]),
-            is_decided=np.concatenate([part.is_decided for part in pages]),
+            has_enough_tokens=np.concatenate([part.has_enough_tokens for part in pages]),
             token_counts=np.concatenate([part.token_counts for part in pages]),
             fingerprints=np.concatenate([part.fingerprints for part in pages]),
             text_fingerprints=np.concatenate([part.text_fingerprints for part in pages]),

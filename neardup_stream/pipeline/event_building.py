@@ -97,7 +97,7 @@ def lone_row(judged: Judged, config: EventConfig) -> Row | None:
     It is that of `page_row` for such a page.
     """
     registered = judged.registered
-    if not (registered.arrival.is_decided and _is_silent(judged, _STANDS_ALONE, config)):
+    if not (registered.arrival.has_enough_tokens and _is_silent(judged, _STANDS_ALONE, config)):
         return None
     return Row(_lone_outcome(registered), "", registered.handle, registered.record.version)
 
@@ -134,7 +134,7 @@ def _lone_outcome(registered: Registered) -> Outcome:
     """Return the outcome of a page that is in no cluster with others."""
     if registered.is_left_to_archives:
         return "archived"
-    return "unique" if registered.arrival.is_decided else "undecided"
+    return "unique" if registered.arrival.has_enough_tokens else "undecided"
 
 
 class _Envelope:
@@ -190,7 +190,7 @@ def _page_events(
 
 def _is_silent(judged: Judged, placement: Placement, config: EventConfig) -> bool:
     """Return whether the page has no events; checked first, because that is so for most pages."""
-    is_wanted = config.unique if judged.registered.arrival.is_decided else config.undecided
+    is_wanted = config.unique if judged.registered.arrival.has_enough_tokens else config.undecided
     return not (
         is_wanted
         or judged.registered.is_left_to_archives
@@ -221,7 +221,7 @@ def _place(
         # Without matches, which were forgotten since, no other event reports the outcome of the page.
         if config.undecided or must_publish or not judged.registered.arrival.archived.matches:
             yield envelope.around("undecided", Undecided(page=page, reason="archived", previous=previous))
-    elif not judged.registered.arrival.is_decided:
+    elif not judged.registered.arrival.has_enough_tokens:
         if config.undecided or must_publish:
             undecided = Undecided(page=page, reason="too_short", previous=previous)
             yield envelope.around("undecided", undecided)

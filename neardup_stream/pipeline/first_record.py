@@ -21,7 +21,7 @@ def first_record(arrival: Arrival, now_seconds: int, floor: int, *, was_dropped:
         was_dropped: whether the page had a record before.
     """
     page = arrival.page
-    if not arrival.is_decided or arrival.is_left_to_archives:
+    if not arrival.has_enough_tokens or arrival.is_left_to_archives:
         return PageRecord.first(
             page_id=page.id,
             url=page.url,
@@ -31,7 +31,7 @@ def first_record(arrival: Arrival, now_seconds: int, floor: int, *, was_dropped:
             scope=arrival.scope,
             floor=floor,
             is_return=was_dropped,
-            state="archived" if arrival.is_decided else "short",
+            state="archived" if arrival.has_enough_tokens else "short",
         )
     record = PageRecord.first(
         page_id=page.id,

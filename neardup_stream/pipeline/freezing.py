@@ -39,7 +39,7 @@ class TimedRecord(NamedTuple):
 
 def keyed_arrival(arrival: Arrival) -> KeyedPage | None:
     """Return what the keys of a page are made of, as of its record; None if it is too short."""
-    if not arrival.is_decided:
+    if not arrival.has_enough_tokens:
         return None
     views = (arrival.bands, arrival.whole_bands) if arrival.whole_bands else (arrival.bands,)
     prefixes = (arrival.kept or NOTHING_KEPT).prefixes
@@ -62,7 +62,7 @@ def freeze_arrivals(
     for arrival, keys in zip(arrivals, _packed_keys(keyed), strict=True):
         page, kept = arrival.page, arrival.kept or NOTHING_KEPT
         logged = LoggedPage(page.id, page.url, max(0, round(page.fetched_at_seconds * _MS)))
-        if arrival.is_decided:
+        if arrival.has_enough_tokens:
             frozen.append(
                 FrozenPage(
                     logged=logged,

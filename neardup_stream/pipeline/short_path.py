@@ -190,7 +190,7 @@ class ShortPath:
                 "" if page == url else page for page, url in zip(columns.ids, columns.urls, strict=True)
             ],
             scopes=columns.scopes,
-            is_short=~columns.is_decided,
+            is_short=~columns.has_enough_tokens,
             fingerprints=columns.fingerprints,
             text_fingerprints=columns.text_fingerprints,
             shingle_counts=columns.shingle_counts,
@@ -228,8 +228,8 @@ class ShortPath:
             events += [OutgoingMessage(position, event) for event in decided.events]
         is_quiet = np.ones(len(columns), np.bool_)
         is_quiet[rows] = False
-        outcomes["unique", ""] += int((is_quiet & columns.is_decided).sum())
-        outcomes["undecided", "too_short"] += int((is_quiet & ~columns.is_decided).sum())
+        outcomes["unique", ""] += int((is_quiet & columns.has_enough_tokens).sum())
+        outcomes["undecided", "too_short"] += int((is_quiet & ~columns.has_enough_tokens).sum())
         taught = [lessons[position] for position in _distinct(columns, judged, lessons)] if lessons else []
         return Conclusion(+outcomes, events, FollowUp([], [], taught))
 
@@ -238,9 +238,9 @@ class ShortPath:
         events = self._publishing.events
         is_wanted = np.zeros(len(columns), np.bool_)
         if events.unique:
-            is_wanted |= columns.is_decided
+            is_wanted |= columns.has_enough_tokens
         if events.undecided:
-            is_wanted |= ~columns.is_decided
+            is_wanted |= ~columns.has_enough_tokens
         return list(np.flatnonzero(is_wanted).tolist())
 
 
@@ -273,7 +273,7 @@ def _distinct(
     """Yield the pages that nearly equal no other, and whose lines are to be counted."""
     for row, arrival in enumerate(columns.arrivals):
         position = arrival.record.position
-        if arrival.is_decided and position in lessons:
+        if arrival.has_enough_tokens and position in lessons:
             matches = judged[row].matches if row in judged else ()
             if is_distinct(matches, is_sibling=arrival.is_sibling):
                 yield position

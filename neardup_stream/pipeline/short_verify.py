@@ -96,7 +96,7 @@ class ShortVerify:
 
     async def judge(self, pages: NewPages) -> dict[int, Judged]:
         """Return the pages that match others, or are contained where that is published, by row."""
-        live = np.flatnonzero(pages.columns.is_decided)
+        live = np.flatnonzero(pages.columns.has_enough_tokens)
         if not live.size:
             return {}
         with timed(self._meters, "probe"):

@@ -22,7 +22,7 @@ class Crawled(NamedTuple):
     partition: int
     offset: int
     text: int
-    is_decided: bool
+    has_enough_tokens: bool
 
 
 class Asked(NamedTuple):
@@ -108,7 +108,7 @@ def arrival(step: Crawled) -> Arrival:
         fingerprint=Fingerprint64(step.text),
         text_fingerprint=step.text,
         token_count=100,
-        is_decided=step.is_decided,
+        has_enough_tokens=step.has_enough_tokens,
     )
 
 
@@ -159,7 +159,7 @@ def test_one_partition_in_order_ends_with_its_last_record(steps: list[Step]) -> 
     last = ordered[-1] if ordered else None
     if isinstance(last, Crawled):
         assert life.record is not None
-        assert life.record.state == ("live" if last.is_decided else "short")
+        assert life.record.state == ("live" if last.has_enough_tokens else "short")
         assert life.record.text_fingerprint == last.text
     else:
         assert life.record is None or life.record.state == "gone"

@@ -70,7 +70,7 @@ def _print_batch(prepared: Prepared, tally: PreparedTally, source: FileSource) -
     lines = (msgspec.json.encode(_line(arrival)) for arrival in prepared.arrivals)
     sys.stdout.buffer.write(b"".join(line + b"\n" for line in lines))
     sys.stdout.buffer.flush()
-    decided = sum(arrival.is_decided for arrival in prepared.arrivals)
+    decided = sum(arrival.has_enough_tokens for arrival in prepared.arrivals)
     outcomes = {"fingerprinted": decided, "undecided": len(prepared.arrivals) - decided}
     print_dead_letters(tally.add(prepared, outcomes, source.place_of))
 
@@ -80,7 +80,7 @@ def _line(arrival: Arrival) -> _Line:
     return _Line(
         id=page.id,
         url=page.url,
-        simhash=str(arrival.fingerprint) if arrival.is_decided else None,
+        simhash=str(arrival.fingerprint) if arrival.has_enough_tokens else None,
         tokens=arrival.token_count,
-        undecided=UNSET if arrival.is_decided else "too_short",
+        undecided=UNSET if arrival.has_enough_tokens else "too_short",
     )

@@ -59,4 +59,4 @@ def test_what_makes_a_recrawl_a_change_is_kept() -> None:
 
     assert same == again != other
     assert isinstance(short, Content)
-    assert not short.is_decided
+    assert not short.has_enough_tokens

@@ -74,7 +74,7 @@ def test_the_file_has_no_name_and_is_closed_with_its_last_user() -> None:
 def test_inputs_and_messages_are_read_as_they_were() -> None:
     at = Position(Partition("pages", 3), 1 << 40)
     inputs = [
-        Input(at, "page", (PageId("é"),), Content((1 << 64) - 1, is_decided=False, scope="s"), 5),
+        Input(at, "page", (PageId("é"),), Content((1 << 64) - 1, has_enough_tokens=False, scope="s"), 5),
         Input(at, "forget", (PageId("a"), PageId("b"))),
         Input(at, "skipped"),
     ]

@@ -17,7 +17,7 @@ def arrival(text: int, offset: int, *, page_id: str = "page", partition: Partiti
         fingerprint=Fingerprint64(text),
         text_fingerprint=text,
         token_count=100,
-        is_decided=True,
+        has_enough_tokens=True,
     )
 
 

@@ -120,7 +120,7 @@ class World:
             fingerprint=Fingerprint64(handle_of(PageId(name), b"fingerprint") ^ text),
             text_fingerprint=text,
             token_count=100,
-            is_decided=not name.startswith("short"),
+            has_enough_tokens=not name.startswith("short"),
         )
 
     async def stored(self, name: str) -> PageRecord | None:

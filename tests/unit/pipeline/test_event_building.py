@@ -27,12 +27,12 @@ ARRIVAL = Arrival(
     fingerprint=Fingerprint64(1),
     text_fingerprint=1,
     token_count=100,
-    is_decided=True,
+    has_enough_tokens=True,
 )
 
 
 RETURNED = msgspec.structs.replace(RECORD, is_return=True)
-SHORT = msgspec.structs.replace(ARRIVAL, is_decided=False)
+SHORT = msgspec.structs.replace(ARRIVAL, has_enough_tokens=False)
 
 
 def match_with(name: str, kind: MatchKind, resemblance: float) -> Match:

@@ -252,7 +252,7 @@ def test_a_page_with_too_few_tokens_is_left_alone_and_teaches_nothing() -> None:
 
     viewed = view(viewer(), arrive(pages))
 
-    assert all(is_whole(arrival) and not arrival.is_decided for arrival in viewed.arrivals)
+    assert all(is_whole(arrival) and not arrival.has_enough_tokens for arrival in viewed.arrivals)
     assert viewed.lessons == {}
 
 

@@ -59,7 +59,7 @@ def test_a_page_has_the_keys_of_its_record(case: str) -> None:
 
     assert set(mine.tolist()) == set(of_record.tolist())
     assert np.unique(mine).size == mine.size
-    assert bool(mine.size) == arrival.is_decided
+    assert bool(mine.size) == arrival.has_enough_tokens
 
 
 @pytest.mark.parametrize("case", [name for name in CASES if not name.startswith("framed")])

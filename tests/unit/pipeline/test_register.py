@@ -79,7 +79,7 @@ def test_partitions_are_applied_independently() -> None:
 
 
 def test_a_page_that_loses_its_text_is_changed_even_if_its_fingerprint_is_not() -> None:
-    short = msgspec.structs.replace(arrival(text=1, offset=9), is_decided=False)
+    short = msgspec.structs.replace(arrival(text=1, offset=9), has_enough_tokens=False)
 
     assert plan(short, history(arrival(text=1, offset=5)), NOW).verdict == "changed"
 
@@ -91,10 +91,10 @@ def test_a_page_that_moves_to_another_scope_is_changed() -> None:
 
 
 def test_a_short_page_that_stays_short_is_unchanged() -> None:
-    stored = history(msgspec.structs.replace(arrival(text=1, offset=5), is_decided=False))
+    stored = history(msgspec.structs.replace(arrival(text=1, offset=5), has_enough_tokens=False))
 
     assert (
-        plan(msgspec.structs.replace(arrival(text=1, offset=9), is_decided=False), stored, NOW).verdict
+        plan(msgspec.structs.replace(arrival(text=1, offset=9), has_enough_tokens=False), stored, NOW).verdict
         == "unchanged"
     )
 
@@ -106,7 +106,7 @@ def test_what_only_a_page_that_can_be_judged_needs_is_not_kept_of_a_short_one() 
 
     full, short = (
         plan(page, None, NOW).record,
-        plan(msgspec.structs.replace(page, is_decided=False), None, NOW).record,
+        plan(msgspec.structs.replace(page, has_enough_tokens=False), None, NOW).record,
     )
 
     assert (full.state, full.fingerprint, full.sketch, full.shingle_count, full.bands) == (

@@ -92,7 +92,7 @@ async def test_eight_registrations_of_one_id_at_once_make_one_page() -> None:
         {"sketch": b"sketch", "shingle_count": 9, "bands": bytes(8)},
         {"scope": "example.com"},
         {"whole": b"whole", "whole_count": 9, "whole_bands": bytes(4), "bands": bytes(8)},
-        {"is_decided": False, "sketch": b"sketch"},
+        {"has_enough_tokens": False, "sketch": b"sketch"},
         {"is_left_to_archives": True, "bands": bytes(8)},
     ],
     ids=["plain", "of-a-scope", "framed", "short", "left-to-archives"],
