@@ -15,7 +15,7 @@ from neardup_stream.streams.kafka.admin import describe_topics
 from neardup_stream.streams.kafka.config import FirstStart, KafkaSourceConfig, OutOfRange
 from neardup_stream.streams.kafka.consumer import close_consumer, open_consumer
 from neardup_stream.streams.kafka.source import KafkaSource
-from neardup_stream.streams.kafka.start_offsets import Beginnings, NoHistory
+from neardup_stream.streams.kafka.start_offsets import NoHistory, StartOffsets
 from tests.contracts.streams import read_records
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, read_until_assigned
 from tests.servers.kafka import KafkaBroker
@@ -160,7 +160,7 @@ async def test_a_committed_offset_that_the_consumer_overlooked_is_no_first_start
     consumer = await open_consumer(config)
 
     try:
-        assert await Beginnings(config, NoHistory()).first(consumer, TopicPartition(topic.name, 0)) == 2
+        assert await StartOffsets(config, NoHistory()).first(consumer, TopicPartition(topic.name, 0)) == 2
     finally:
         await close_consumer(consumer)
 

@@ -10,10 +10,10 @@ from neardup_stream.streams.kafka.consumer import last_answer_seconds
 from neardup_stream.streams.kafka.diagnosis import explain
 from neardup_stream.streams.kafka.errors import unavailable
 
-__all__ = ["Silence"]
+__all__ = ["IdleCheck"]
 
 
-class Silence:
+class IdleCheck:
     """The time since the last answer of a broker.
 
     Args:

@@ -14,7 +14,7 @@ from neardup_stream.streams.kafka.admin import group_members, require_topics
 from neardup_stream.streams.kafka.aiokafka_compat import commit_generation, member_id_of
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
 from neardup_stream.streams.kafka.consumer import close_consumer, open_consumer
-from neardup_stream.streams.kafka.start_offsets import Beginnings
+from neardup_stream.streams.kafka.start_offsets import StartOffsets
 
 __all__ = ["Listener", "commit_as_member", "fencing_error", "join"]
 
@@ -49,7 +49,9 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has 
         self._assigned(assigned)
 
 
-async def join(config: KafkaSourceConfig, beginnings: Beginnings, listener: Listener) -> AIOKafkaConsumer:
+async def join(
+    config: KafkaSourceConfig, start_offsets: StartOffsets, listener: Listener
+) -> AIOKafkaConsumer:
     """Return a consumer that is about to join the group, after all start offsets were checked.
 
     Raises:
@@ -63,7 +65,7 @@ async def join(config: KafkaSourceConfig, beginnings: Beginnings, listener: List
     ]
     consumer = await open_consumer(config)
     try:
-        await beginnings.check(consumer, partitions)
+        await start_offsets.check(consumer, partitions)
     except BaseException:
         await close_consumer(consumer)
         raise

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from aiokafka import TopicPartition
 
-__all__ = ["Runs"]
+__all__ = ["ReadProgress"]
 
 
 @dataclass(slots=True)
@@ -18,48 +18,48 @@ class _Run:
     noted: int
 
 
-class Runs:
+class ReadProgress:
     """One range of offsets for each partition; each membership has its own."""
 
     def __init__(self) -> None:
-        self._runs: dict[TopicPartition, _Run] = {}
+        self._progress: dict[TopicPartition, _Run] = {}
 
     def read(self, one: TopicPartition, first: int, end: int) -> None:
         """Record that the offsets from `first` to before `end` were read, after those read before."""
-        self._runs.setdefault(one, _Run(first, end, committed=first, noted=first)).end = end
+        self._progress.setdefault(one, _Run(first, end, committed=first, noted=first)).end = end
 
     def forget(self, one: TopicPartition) -> bool:
         """Reset a partition; return whether anything was read."""
-        return self._runs.pop(one, None) is not None
+        return self._progress.pop(one, None) is not None
 
     def led_up_to(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Return those offsets that are after, or at the start of, what was read here."""
         return {
             one: offset
             for one, offset in offsets.items()
-            if (run := self._runs.get(one)) is not None and run.first <= offset <= run.end
+            if (run := self._progress.get(one)) is not None and run.first <= offset <= run.end
         }
 
     def above_committed(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Return those offsets, of partitions that were read, that are not committed yet."""
-        return {one: offset for one, offset in offsets.items() if offset > self._runs[one].committed}
+        return {one: offset for one, offset in offsets.items() if offset > self._progress[one].committed}
 
     def above_noted(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Return those offsets, of partitions that were read, that are not noted as decided yet."""
-        return {one: offset for one, offset in offsets.items() if offset > self._runs[one].noted}
+        return {one: offset for one, offset in offsets.items() if offset > self._progress[one].noted}
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the committed offsets of these partitions, which were read."""
-        return {one: self._runs[one].committed for one in partitions}
+        return {one: self._progress[one].committed for one in partitions}
 
     def note(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Record that everything below these offsets is noted as decided."""
         for one, offset in offsets.items():
-            if (run := self._runs.get(one)) is not None:
+            if (run := self._progress.get(one)) is not None:
                 run.noted = max(offset, run.noted)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Record that these offsets are committed."""
         for one, offset in offsets.items():
-            if (run := self._runs.get(one)) is not None:
+            if (run := self._progress.get(one)) is not None:
                 run.committed = offset

@@ -34,11 +34,11 @@ from neardup_stream.streams.kafka.consumer import (
     unread_counts,
 )
 from neardup_stream.streams.kafka.errors import kafka_errors
-from neardup_stream.streams.kafka.idle_check import Silence
+from neardup_stream.streams.kafka.idle_check import IdleCheck
 from neardup_stream.streams.kafka.membership import Listener, commit_as_member, fencing_error, join
 from neardup_stream.streams.kafka.partitions import name_of, topic_partition_of
-from neardup_stream.streams.kafka.read_progress import Runs
-from neardup_stream.streams.kafka.start_offsets import Beginnings, InputHistory, NoHistory
+from neardup_stream.streams.kafka.read_progress import ReadProgress
+from neardup_stream.streams.kafka.start_offsets import InputHistory, NoHistory, StartOffsets
 from neardup_stream.streams.protocol import Begin, Drain, Finish, TakeOver
 
 __all__ = ["KafkaSource"]
@@ -64,13 +64,13 @@ class KafkaSource:
         meters: PipelineMeters | None = None,
     ) -> None:
         self._config = config
-        self._beginnings = Beginnings(config, history or NoHistory())
+        self._start_offsets = StartOffsets(config, history or NoHistory())
         self._meters = meters or NoMeters()
         self._consumer: AIOKafkaConsumer | None = None
         self._is_open = False
         self._ready: deque[Record] = deque()
-        self._runs = Runs()
-        self._silence = Silence(config)
+        self._progress = ReadProgress()
+        self._idle_check = IdleCheck(config)
         self._untaken: set[TopicPartition] = set()
         self._is_member = False
         self._generation = -1
@@ -89,7 +89,7 @@ class KafkaSource:
             ConfigError: a topic does not exist, may not be read, or contradicts the finished positions.
         """
         self._ready.clear()
-        self._runs = Runs()
+        self._progress = ReadProgress()
         self._consumer = await self._join()
         self._is_open = True
         return self
@@ -153,15 +153,15 @@ class KafkaSource:
             ConfigError: access was denied.
         """
         offsets = {topic_partition_of(partition): offset for partition, offset in next_offsets.items()}
-        known = self._runs.led_up_to(offsets)
-        unnoted = self._runs.committed(self._runs.above_noted(known))
+        known = self._progress.led_up_to(offsets)
+        unnoted = self._progress.committed(self._progress.above_noted(known))
         if unnoted:
-            runs = self._runs
+            runs = self._progress
             if await self._commit(unnoted):
                 runs.note(known)
             else:
                 known = {one: offset for one, offset in known.items() if one not in unnoted}
-        return {self._beginnings.partition(one) for one in known}
+        return {self._start_offsets.partition(one) for one in known}
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Commit what this membership read; drop, and count, offsets of an earlier one.
@@ -172,12 +172,12 @@ class KafkaSource:
             ConfigError: access was denied.
         """
         offsets = {topic_partition_of(partition): offset for partition, offset in next_offsets.items()}
-        known = self._runs.led_up_to(offsets)
+        known = self._progress.led_up_to(offsets)
         self._meters.dropped_commits(len(offsets) - len(known))
-        rising = self._runs.above_committed(known)
+        rising = self._progress.above_committed(known)
         if rising and not await self._commit(rising):
             known = {one: offset for one, offset in known.items() if one not in rising}
-        return {self._beginnings.partition(one): offset for one, offset in known.items()}
+        return {self._start_offsets.partition(one): offset for one, offset in known.items()}
 
     def lag(self) -> Mapping[Partition, int]:
         """Return how many records of each assigned partition wait, after the first fetch."""
@@ -185,13 +185,13 @@ class KafkaSource:
             return {}
         ready = Counter(record.position.partition for record in self._ready)
         return {
-            Partition(one.topic, one.partition): count + ready[self._beginnings.partition(one)]
+            Partition(one.topic, one.partition): count + ready[self._start_offsets.partition(one)]
             for one, count in unread_counts(self._consumer).items()
         }
 
     async def _join(self) -> AIOKafkaConsumer:
-        consumer = await join(self._config, self._beginnings, Listener(self._revoked, self._assigned))
-        self._silence.heard()
+        consumer = await join(self._config, self._start_offsets, Listener(self._revoked, self._assigned))
+        self._idle_check.heard()
         return consumer
 
     async def _working_consumer(self) -> AIOKafkaConsumer:
@@ -215,9 +215,9 @@ class KafkaSource:
         taken = self._untaken
         if not taken or not self._is_member:
             return
-        partitions = {self._beginnings.partition(one): one for one in taken}
+        partitions = {self._start_offsets.partition(one): one for one in taken}
         offsets = await self._on_assign(list(partitions)) if self._on_assign is not None else {}
-        await self._beginnings.check(consumer, taken)
+        await self._start_offsets.check(consumer, taken)
         if self._on_begin is not None:
             await self._on_begin(list(partitions))
         if taken is self._untaken and self._is_member:  # otherwise there was another rebalance, or is one
@@ -232,36 +232,38 @@ class KafkaSource:
                 fetched = await fetch(consumer, max_records, max_bytes)
             except NoOffsetForPartitionError as error:
                 one = error.args[0]
-                await self._begin(consumer, one, await self._beginnings.first(consumer, one))
+                await self._begin(consumer, one, await self._start_offsets.first(consumer, one))
             except OffsetOutOfRangeError as error:
                 await self._pass_gaps(consumer, error.args[0])
             # No `await` between taking and keeping, so a cancelled read loses nothing.
             self._keep(fetched)
         if not fetched:
-            await self._silence.look_into(consumer)
+            await self._idle_check.look_into(consumer)
 
     def _keep(self, fetched: FetchedRecords) -> None:
         """Keep records, unless their membership has ended or is not started: those are fetched again."""
         if not self._is_member or (self._untaken and self._on_assign is not None):
             return
         for topic_partition, records in fetched.items():
-            self._runs.read(topic_partition, records[0].offset, records[-1].offset + 1)
-            partition = self._beginnings.partition(topic_partition)
+            self._progress.read(topic_partition, records[0].offset, records[-1].offset + 1)
+            partition = self._start_offsets.partition(topic_partition)
             self._ready.extend([record_in(partition, record) for record in records])
 
     async def _pass_gaps(self, consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]) -> None:
         """Seek past deleted records, after the records before them are finished."""
-        runs = self._runs
+        runs = self._progress
         if self._finish is not None:
             await self._finish()
         for one, offset in offsets.items():
-            start = await self._beginnings.after_a_gap(consumer, one, offset)
-            if runs is self._runs:  # otherwise there was a rebalance, and another consumer may have continued
+            start = await self._start_offsets.after_a_gap(consumer, one, offset)
+            if (
+                runs is self._progress
+            ):  # otherwise there was a rebalance, and another consumer may have continued
                 await self._begin(consumer, one, start)
 
     async def _begin(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int) -> None:
         """Seek to the offset and commit it, so that the choice is made once; records a new start offset."""
-        was_read = self._runs.forget(topic_partition)
+        was_read = self._progress.forget(topic_partition)
         if await self._commit({topic_partition: offset}):
             consumer.seek(topic_partition, offset)
             if not was_read:
@@ -269,11 +271,11 @@ class KafkaSource:
 
     async def _commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Commit, and return whether the partitions are still assigned to us."""
-        consumer, runs, generation = self._consumer, self._runs, self._generation
+        consumer, runs, generation = self._consumer, self._progress, self._generation
         if consumer is None:
             raise InvariantBroken("a partition is assigned and no consumer is open")
-        witnesses = await self._beginnings.witnesses(offsets)
-        is_ours = runs is self._runs  # otherwise the membership ended meanwhile
+        witnesses = await self._start_offsets.witnesses(offsets)
+        is_ours = runs is self._progress  # otherwise the membership ended meanwhile
         if is_ours:
             with kafka_errors("committing", "Read"):
                 async with asyncio.timeout(self._config.connection.request_timeout_seconds):
@@ -297,7 +299,7 @@ class KafkaSource:
         fields = {"partitions": sorted(map(name_of, assigned))}
         _log.info("partitions_assigned", extra={"fields": fields})
         self._untaken = set(assigned)
-        self._silence.heard()
+        self._idle_check.heard()
         self._is_member = True
         if self._consumer is not None:
             self._generation = generation_of(self._consumer)
@@ -313,5 +315,5 @@ class KafkaSource:
         except NeardupError as error:
             self._failure = error
         finally:
-            self._runs = Runs()
+            self._progress = ReadProgress()
             self._meters.revoked()

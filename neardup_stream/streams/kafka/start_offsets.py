@@ -23,7 +23,7 @@ from neardup_stream.streams.kafka.consumer import close_consumer, open_consumer,
 from neardup_stream.streams.kafka.errors import kafka_errors
 from neardup_stream.streams.kafka.partitions import name_of
 
-__all__ = ["Beginnings", "InputHistory", "NoHistory", "check_offsets"]
+__all__ = ["InputHistory", "NoHistory", "StartOffsets", "check_offsets"]
 
 _log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class NoHistory:
         """Do nothing: all metadata is accepted."""
 
 
-class Beginnings:
+class StartOffsets:
     """Choose and check start offsets.
 
     Args:
@@ -248,6 +248,6 @@ async def check_offsets(config: KafkaSourceConfig, history: InputHistory, partit
     consumer = await open_consumer(config)
     try:
         partitions = [TopicPartition(topic, number) for number in range(partition_count)]
-        await Beginnings(config, history).compare(consumer, partitions)
+        await StartOffsets(config, history).compare(consumer, partitions)
     finally:
         await close_consumer(consumer)

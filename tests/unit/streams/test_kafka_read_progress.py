@@ -3,13 +3,13 @@
 import pytest
 from aiokafka import TopicPartition
 
-from neardup_stream.streams.kafka.read_progress import Runs
+from neardup_stream.streams.kafka.read_progress import ReadProgress
 
 ONE, OTHER = TopicPartition("pages", 0), TopicPartition("pages", 1)
 
 
-def read_from_5_to_before_8() -> Runs:
-    runs = Runs()
+def read_from_5_to_before_8() -> ReadProgress:
+    runs = ReadProgress()
     runs.read(ONE, 5, 6)
     runs.read(ONE, 6, 8)
     return runs
