@@ -25,7 +25,7 @@ from neardup_daemon.settings.settings import Settings
 
 from benchmarks.fuzzy import ROOT, pages
 from neardup_stream.meters import NoMeters
-from neardup_stream.pipeline.consultation import consult_keyed
+from neardup_stream.pipeline.archive_lookup import consult_keyed
 from neardup_stream.pipeline.first_record import arrival_record
 from neardup_stream.pipeline.freezing import keyed_arrival
 from neardup_stream.pipeline.kept_text import PREFIXES, TextParts

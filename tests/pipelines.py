@@ -22,9 +22,9 @@ from neardup_stream.indexes.protocol import Index
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import NoMeters, Outcome, PipelineMeters
 from neardup_stream.page import Handle
+from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.pipeline.classification import VerdictConfig
-from neardup_stream.pipeline.consultation import OpenArchive
-from neardup_stream.pipeline.consulting import Consultation
+from neardup_stream.pipeline.consult import Consultation
 from neardup_stream.pipeline.decode import Decode
 from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.descriptions import Descriptions

@@ -15,7 +15,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import SimhashConfig, schema_fields
 from neardup_stream.fingerprints.sketch import sketch_schema_fields
 from neardup_stream.indexes.fuzzy_keys import key_schema, read_reference
-from neardup_stream.pipeline.consultation import OpenArchive
+from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.streams.files.file_names import utf8_name
 
 __all__ = [

@@ -33,7 +33,7 @@ from neardup_daemon.warc_output import check_warc_inputs
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.meters import PipelineMeters
-from neardup_stream.pipeline.consulting import Consultation
+from neardup_stream.pipeline.consult import Consultation
 from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.pipeline.retries import Retries

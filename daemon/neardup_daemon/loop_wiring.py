@@ -13,7 +13,7 @@ from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.errors import BadPage, Unavailable
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
-from neardup_stream.pipeline.consulting import Consultation
+from neardup_stream.pipeline.consult import Consultation
 from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.event_config import EventConfig

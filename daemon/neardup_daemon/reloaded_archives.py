@@ -16,7 +16,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.archive.gone import gone_path, read_gone
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.meters import PipelineMeters
-from neardup_stream.pipeline.consultation import OpenArchive
+from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.pipeline.kept_text import PREFIXES, TextParts
 
 __all__ = ["ReloadedArchives"]

@@ -7,7 +7,7 @@ here too: a page with a match there may be left to them, which its page record h
 import asyncio
 
 from neardup_stream.pipeline.batch import InFlightBatch
-from neardup_stream.pipeline.consulting import Consultation
+from neardup_stream.pipeline.consult import Consultation
 from neardup_stream.pipeline.frames import Frames
 
 __all__ = ["FingerprintContent"]

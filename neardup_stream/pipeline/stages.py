@@ -18,7 +18,7 @@ from neardup_stream.pipeline.ahead_task import AheadTask
 from neardup_stream.pipeline.batch import InFlightBatch, Run
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.commit import Commit
-from neardup_stream.pipeline.consulting import Consultation
+from neardup_stream.pipeline.consult import Consultation
 from neardup_stream.pipeline.decide import Decide
 from neardup_stream.pipeline.deliver import Deliver, Publication
 from neardup_stream.pipeline.delivery_guarantees import Delivery

@@ -21,7 +21,7 @@ from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import PageId
-from neardup_stream.pipeline.consultation import OpenArchive
+from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.pipeline.freezing import TimedRecord, freeze_pages
 from neardup_stream.stores.page_record import PageRecord
 from tests.schedules.texts import text_of

@@ -11,7 +11,7 @@ from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import NoMeters
-from neardup_stream.pipeline.consulting import Consultation
+from neardup_stream.pipeline.consult import Consultation
 from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.former_versions import FormerVersions

@@ -15,8 +15,8 @@ from neardup_daemon.terminal import printable
 from neardup_stream.errors import ConfigError
 from neardup_stream.event_parts import rounded_ratio
 from neardup_stream.match import MatchKind, View
+from neardup_stream.pipeline.archive_lookup import AskingPage, OpenArchive, consult
 from neardup_stream.pipeline.archived import ArchivedMatch
-from neardup_stream.pipeline.consultation import AskingPage, OpenArchive, consult
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["ArchiveAnswer", "FrozenEntry", "FrozenMatch", "frozen_matches", "query_archives", "readable"]

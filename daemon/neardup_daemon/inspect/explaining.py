@@ -41,6 +41,7 @@ from neardup_stream.fingerprints.sketch import SketchConfig, standard_errors
 from neardup_stream.indexes.meeting import meeting
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Candidate, Match, version_byte
+from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.pipeline.candidate_comparison import compare, verify
 from neardup_stream.pipeline.classification import (
     MIN_CONTENT_SHINGLES,
@@ -49,7 +50,6 @@ from neardup_stream.pipeline.classification import (
     contents_inside,
     least_content_inside,
 )
-from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.indexed import banded_page, indexed_pages
 from neardup_stream.pipeline.pair_figures import text_figures
 from neardup_stream.stores.page_record import PageRecord

@@ -9,7 +9,7 @@ from neardup_stream.archive.frozen import FrozenSketch
 from neardup_stream.archive.log_blocks import LoggedPage
 from neardup_stream.hashing.handles import KEY_BYTES, handle_of
 from neardup_stream.page import PageId
-from neardup_stream.pipeline.consultation import OpenArchive
+from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["find_frozen"]

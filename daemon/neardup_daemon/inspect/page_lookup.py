@@ -18,9 +18,9 @@ from neardup_stream.hashing.handles import KEY_BYTES, handle_of
 from neardup_stream.message import Headers, Partition, Position, Record, Skipped
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle, PageId
+from neardup_stream.pipeline.archive_lookup import AskingPage, OpenArchive
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.batch_views import Viewed
-from neardup_stream.pipeline.consultation import AskingPage, OpenArchive
 from neardup_stream.pipeline.first_record import arrival_record
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.kept_text import NOTHING_KEPT, PREFIXES

@@ -10,8 +10,8 @@ from neardup_daemon.inspect.frozen_lookup import find_frozen
 from neardup_daemon.inspect.page_lookup import STDIN, AskedPage, NotStored, find_stored, read_given
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import ConfigError
+from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.pipeline.asked_keys import FoundRows, keys_in_common
-from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.freezing import keyed_record
 from neardup_stream.pipeline.indexed import scope_hash
 from neardup_stream.pipeline.stores import PageStores

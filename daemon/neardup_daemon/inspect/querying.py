@@ -27,9 +27,9 @@ from neardup_daemon.terminal import printable
 from neardup_daemon.wiring import Stores
 from neardup_stream.event_parts import EventCluster
 from neardup_stream.match import View
+from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.pipeline.candidate_comparison import Verdict, verify
 from neardup_stream.pipeline.classification import VerdictConfig
-from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.probe import ProbingPage, probe
 from neardup_stream.pipeline.verify import fetch_candidates
 

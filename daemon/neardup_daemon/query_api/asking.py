@@ -38,7 +38,7 @@ from neardup_daemon.wiring import Stores
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.frames.table import FrameTable
 from neardup_stream.message import Record, Skipped
-from neardup_stream.pipeline.consultation import OpenArchive
+from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.pipeline.event_building import event_cluster
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.preparation import Prepares

@@ -18,7 +18,7 @@ from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.fuzzy_keys import FuzzyKeysWriter, key_schema, read_reference
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import PageId
-from neardup_stream.pipeline.consultation import AskingPage, OpenArchive
+from neardup_stream.pipeline.archive_lookup import AskingPage, OpenArchive
 from neardup_stream.pipeline.freezing import TimedRecord, freeze_pages
 from neardup_stream.stores.page_record import PageRecord
 

@@ -11,7 +11,7 @@ from neardup_stream.events import Archived
 from neardup_stream.fold import Fold
 from neardup_stream.frames.table import FrameTable
 from neardup_stream.message import Message, Partition, Position, Record
-from neardup_stream.pipeline.consultation import OpenArchive
+from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.stores.cluster_store import Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind, page_keys
+from neardup_stream.pipeline.archive_lookup import AskingPage, OpenArchive, consult
 from neardup_stream.pipeline.asked_keys import AskedKeys
 from neardup_stream.pipeline.classification import VerdictConfig
-from neardup_stream.pipeline.consultation import AskingPage, OpenArchive, consult
 from neardup_stream.pipeline.freezing import keyed_record
 from tests.unit.pipeline.archived_pages import SKETCH, asking, frozen, prose
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from neardup_stream.meters import PipelineMeters
+from neardup_stream.pipeline.archive_lookup import OpenArchive, consult_keyed
 from neardup_stream.pipeline.archived import ArchivedMatches
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.pipeline.classification import VerdictConfig
-from neardup_stream.pipeline.consultation import OpenArchive, consult_keyed
 from neardup_stream.pipeline.first_record import arrival_record
 from neardup_stream.pipeline.freezing import keyed_arrival
 from neardup_stream.pipeline.kept_text import TextParts
