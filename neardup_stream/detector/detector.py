@@ -27,7 +27,7 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle, Page
 from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared
 from neardup_stream.pipeline.batch import InFlightBatch, Run
-from neardup_stream.pipeline.candidate_comparison import NOTHING, Verdict, verify
+from neardup_stream.pipeline.candidate_comparison import NOTHING, Compared, compare_candidates
 from neardup_stream.pipeline.decode import DecodedPage
 from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.event_config import EventConfig
@@ -214,7 +214,7 @@ class Detector:
 
     async def _verdicts(self, run: Run) -> list[PageVerdict]:
         pages = run.registration.pages
-        judged = {each.registered.handle: Verdict(each.matches, each.containers) for each in run.judged}
+        judged = {each.registered.handle: Compared(each.matches, each.containers) for each in run.judged}
         homes = await self._homes([(page.handle, page.record) for page in pages])
         return [
             verdict_of(
@@ -240,7 +240,7 @@ class Detector:
         probing = [ProbingPage(Handle(number), record) for number, record in enumerate(compared)]
         probed = await probe(probing, self._stores.index)
         stored = await fetch_candidates(probed.candidates, self._stores.records)
-        verdicts = iter(verify(compared, probed.candidates, stored, self._verdict).verdicts)
+        verdicts = iter(compare_candidates(compared, probed.candidates, stored, self._verdict).verdicts)
         found = [next(verdicts) if record.is_indexed else NOTHING for record in records]
         best = [verdict.matches[0].handle for verdict in found if verdict.matches]
         homes = await self._homes([(handle, stored[handle]) for handle in best])

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from neardup_stream.match import Match
-from neardup_stream.pipeline.candidate_comparison import Verdict
+from neardup_stream.pipeline.candidate_comparison import Compared
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["Home", "PageClass", "PageVerdict", "verdict_of"]
@@ -49,7 +49,7 @@ class Home(NamedTuple):
 
 
 def verdict_of(
-    record: PageRecord, verdict: Verdict, home: Home, *, is_unchanged: bool = False
+    record: PageRecord, verdict: Compared, home: Home, *, is_unchanged: bool = False
 ) -> PageVerdict:
     """Return the verdict on a page, from its record, what it matches, and its cluster."""
     return PageVerdict(
@@ -62,7 +62,7 @@ def verdict_of(
     )
 
 
-def _class_of(record: PageRecord, verdict: Verdict) -> PageClass:
+def _class_of(record: PageRecord, verdict: Compared) -> PageClass:
     if not record.is_indexed:
         return "undecided"
     if verdict.matches:

@@ -19,7 +19,7 @@ from neardup_stream.invariants.evidence import Evidence
 from neardup_stream.invariants.history import Matching, Violation
 from neardup_stream.match import Candidate, Match
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.candidate_comparison import verify
+from neardup_stream.pipeline.candidate_comparison import compare_candidates
 from neardup_stream.pipeline.probe import ProbingPage, insert, probe
 from neardup_stream.stores.arrays.tables import ArrayTables
 from neardup_stream.stores.page_record import PageRecord
@@ -125,7 +125,9 @@ def _verified(
     candidates: list[tuple[Candidate, ...]] = probed.candidates
     met = {candidate.handle for each in candidates for candidate in each}
     others = {handle: records[handle] for handle in met}
-    verdicts = verify([record for _, record in batch], candidates, others, matching.verdict).verdicts
+    verdicts = compare_candidates(
+        [record for _, record in batch], candidates, others, matching.verdict
+    ).verdicts
     for row, ((handle, _), verdict) in enumerate(zip(batch, verdicts, strict=True)):
         yield handle, None if row in probed.truncated_rows else verdict.matches
 

@@ -19,7 +19,7 @@ from neardup_stream.match import Candidate, Match
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.archived import NOT_ARCHIVED, ArchivedMatch, ArchivedMatches
 from neardup_stream.pipeline.asked_keys import AskedKeys, FoundRows, keys_in_common
-from neardup_stream.pipeline.candidate_comparison import best_first, verify
+from neardup_stream.pipeline.candidate_comparison import best_first, compare_candidates
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.freezing import keyed_record
 from neardup_stream.pipeline.indexed import scope_hash
@@ -179,7 +179,7 @@ def _matches(
     # Of scopes an archive knows hashes only; those that differ are gone by now.
     unscoped = [msgspec.structs.replace(record, scope="") for record in asking.values()]
     records = {Handle(row): _record(row, sketch) for row, sketch in sketches.items()}
-    verdicts = verify(unscoped, list(candidates.values()), records, config).verdicts
+    verdicts = compare_candidates(unscoped, list(candidates.values()), records, config).verdicts
     for place, verdict in zip(places, verdicts, strict=True):
         yield place, verdict.matches
 

@@ -20,15 +20,15 @@ from neardup_stream.stores.page_record import PageRecord
 
 __all__ = [
     "NOTHING",
+    "Compared",
     "FindFormer",
-    "Verdict",
     "Verification",
     "are_alike",
     "best_first",
     "compare",
+    "compare_candidates",
     "find_nothing",
     "fullest_first",
-    "verify",
 ]
 
 FindFormer = Callable[[int, Candidate], PageRecord | None]
@@ -43,7 +43,7 @@ def find_nothing(_row: int, _candidate: Candidate) -> None:
 _MATCHES: Final = frozenset({"exact", "near"})
 
 
-class Verdict(msgspec.Struct, frozen=True, gc=False):
+class Compared(msgspec.Struct, frozen=True, gc=False):
     """The result of one page's candidates, each list best first.
 
     Attributes:
@@ -55,7 +55,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     containers: tuple[Match, ...]
 
 
-NOTHING: Final = Verdict((), ())
+NOTHING: Final = Compared((), ())
 """The verdict of a page that is like no other."""
 
 
@@ -68,7 +68,7 @@ class Verification(NamedTuple):
         rejections: rejected candidates, by reason, stale among them.
     """
 
-    verdicts: list[Verdict]
+    verdicts: list[Compared]
     stale_candidates: list[list[Candidate]]
     rejections: Counter[Rejection]
 
@@ -82,7 +82,7 @@ class _Pair(NamedTuple):
     other: PageRecord
 
 
-def verify(
+def compare_candidates(
     pages: Sequence[PageRecord],
     candidates: Sequence[Sequence[Candidate]],
     records: Mapping[Handle, PageRecord],
@@ -114,7 +114,7 @@ def verify(
                 if name == "contained":
                     containers[pair.row].append(compared)
     verdicts = [
-        Verdict(tuple(sorted(near, key=best_first)), tuple(sorted(around, key=fullest_first)))
+        Compared(tuple(sorted(near, key=best_first)), tuple(sorted(around, key=fullest_first)))
         if near or around
         else NOTHING
         for near, around in zip(matches, containers, strict=True)

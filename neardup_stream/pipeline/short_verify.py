@@ -1,7 +1,7 @@
 """The short path's probe and verify: candidates of new pages are found and compared in arrays.
 
 Only a match, or a container that is asked for, becomes an object. For the same pages
-`candidate_comparison.verify` gives the same.
+`candidate_comparison.compare_candidates` gives the same.
 """
 
 from collections.abc import Mapping, Sequence

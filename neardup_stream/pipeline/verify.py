@@ -17,7 +17,7 @@ from neardup_stream.meters import PipelineMeters, Rejection
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Judged, Registered
 from neardup_stream.pipeline.batch import Run
-from neardup_stream.pipeline.candidate_comparison import NOTHING, Verdict, Verification, verify
+from neardup_stream.pipeline.candidate_comparison import NOTHING, Compared, Verification, compare_candidates
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.fetching import fetch_records
 from neardup_stream.pipeline.former_versions import FormerVersions
@@ -149,7 +149,7 @@ async def detect(
         StoreUnavailable: detecting again gives the same matches.
     Cost: one fetch for the batch; a probe call and a fetch more where stale were in the way.
     """
-    verdicts: list[Verdict] = [NOTHING] * len(registered)
+    verdicts: list[Compared] = [NOTHING] * len(registered)
     rejections: Counter[Rejection] = Counter()
     candidate_count = bucket_cap_hits = truncated_count = 0
     rows: Sequence[int] = range(len(registered))  # of the pages without a last verdict
@@ -199,7 +199,7 @@ async def _verified(
     find_former: Callable[[Position, Candidate], PageRecord | None],
 ) -> Verification:
     records = await fetch_candidates(candidates, store)
-    return verify(
+    return compare_candidates(
         [page.record for page in registered],
         candidates,
         records,

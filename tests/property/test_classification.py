@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES
 from neardup_stream.match import Candidate
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.candidate_comparison import verify
+from neardup_stream.pipeline.candidate_comparison import compare_candidates
 from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES, VerdictConfig, classify
 from neardup_stream.pipeline.pair_figures import text_figures
 from neardup_stream.stores.page_record import PageRecord
@@ -79,7 +79,7 @@ def test_pages_of_the_same_text_match_whatever_was_known_of_their_frames(
         for is_known in (one_is_known, other_is_known)
     )
 
-    found = verify([one], [[Candidate(Handle(2), 1)]], {Handle(2): other}, CONFIG).verdicts[0]
+    found = compare_candidates([one], [[Candidate(Handle(2), 1)]], {Handle(2): other}, CONFIG).verdicts[0]
 
     assert [match.kind for match in found.matches] == ["exact"]
 

@@ -19,7 +19,7 @@ from neardup_stream.fingerprints.sketch import (
 )
 from neardup_stream.match import Candidate
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.candidate_comparison import verify
+from neardup_stream.pipeline.candidate_comparison import compare_candidates
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 
@@ -99,7 +99,7 @@ def _pass_rate(pairs: Pairs) -> float:
     """Share of the pairs that the verdict takes for alike."""
     others = {Handle(row): record for row, record in enumerate(_records(pairs.copies))}
     candidates = [(Candidate(handle, 1),) for handle in others]
-    verdicts = verify(_records(pairs.originals), candidates, others, VERDICT).verdicts
+    verdicts = compare_candidates(_records(pairs.originals), candidates, others, VERDICT).verdicts
     return sum(bool(verdict.matches) for verdict in verdicts) / len(verdicts)
 
 

@@ -42,7 +42,7 @@ from neardup_stream.indexes.meeting import meeting
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Candidate, Match, version_byte
 from neardup_stream.pipeline.archive_lookup import OpenArchive
-from neardup_stream.pipeline.candidate_comparison import compare, verify
+from neardup_stream.pipeline.candidate_comparison import compare, compare_candidates
 from neardup_stream.pipeline.classification import (
     MIN_CONTENT_SHINGLES,
     VerdictConfig,
@@ -186,7 +186,7 @@ def _verdict(first: AskedPage, second: AskedPage, config: VerdictConfig) -> Pair
     if one.scope != other.scope:
         return "other_scope"
     candidate = Candidate(second.handle, version_byte(other.version))
-    (verdict,) = verify([one], [[candidate]], {second.handle: other}, config).verdicts
+    (verdict,) = compare_candidates([one], [[candidate]], {second.handle: other}, config).verdicts
     if verdict.matches:
         return verdict.matches[0].kind
     return "contained" if verdict.containers else "unlike"

@@ -28,7 +28,7 @@ from neardup_daemon.wiring import Stores
 from neardup_stream.event_parts import EventCluster
 from neardup_stream.match import View
 from neardup_stream.pipeline.archive_lookup import OpenArchive
-from neardup_stream.pipeline.candidate_comparison import Verdict, verify
+from neardup_stream.pipeline.candidate_comparison import Compared, compare_candidates
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.probe import ProbingPage, probe
 from neardup_stream.pipeline.verify import fetch_candidates
@@ -154,15 +154,15 @@ def _archived(
     return frozen_matches(page.asking, archives, settings, settings.archive.matches_limit)
 
 
-async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tuple[Verdict, bool]:
+async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tuple[Compared, bool]:
     """Probe as the daemon does, but leave stale candidates in the index."""
     if not page.record.is_indexed:
-        return Verdict((), ()), False
+        return Compared((), ()), False
     whole_bands = page.arrival.whole_bands if page.arrival else b""
     await stores.tables.learn()
     probed = await probe([ProbingPage(page.handle, page.record, whole_bands)], stores.judged.index)
     records = await fetch_candidates(probed.candidates, stores.judged.records)
-    verification = verify([page.record], probed.candidates, records, config)
+    verification = compare_candidates([page.record], probed.candidates, records, config)
     return verification.verdicts[0], bool(probed.truncated_rows)
 
 

@@ -23,7 +23,7 @@ from neardup_daemon.wiring import Stores
 from neardup_stream.event_parts import rounded_ratio
 from neardup_stream.match import Candidate, Match, MatchKind, version_byte
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.candidate_comparison import verify
+from neardup_stream.pipeline.candidate_comparison import compare_candidates
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 
@@ -167,7 +167,7 @@ def matching_pairs(records: Sequence[PageRecord], config: VerdictConfig) -> list
         ]
         for place, record in enumerate(records)
     ]
-    verdicts = verify(records, candidates, stored, config).verdicts
+    verdicts = compare_candidates(records, candidates, stored, config).verdicts
     return [
         Pair(place, int(match.handle), match)
         for place, verdict in enumerate(verdicts)
