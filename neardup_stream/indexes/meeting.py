@@ -44,9 +44,9 @@ def _meeting(one: IndexedPage, other: IndexedPage, layout: IndexLayout) -> Meeti
     in_reach = (
         (own.leading_bytes == stored.leading_bytes)
         & (own.buckets == stored.buckets)
-        & (probing.lows <= stored.rests)
-        & (stored.rests <= probing.highs)
-        & (np.bitwise_count(own.rests ^ stored.rests) <= layout.config.permuted.distance_bits)
+        & (probing.lows <= stored.suffixes)
+        & (stored.suffixes <= probing.highs)
+        & (np.bitwise_count(own.suffixes ^ stored.suffixes) <= layout.config.permuted.distance_bits)
     )
     numbers = np.flatnonzero(in_reach).tolist()
     first_permuted = layout.config.bands

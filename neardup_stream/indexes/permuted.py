@@ -137,7 +137,7 @@ def _entries(pages: IndexedColumns, layout: IndexLayout) -> TableEntries:
     words, page_count = _table_words(pages, layout), len(pages.handles)
     bucket_bits, suffix_bits, open_bits, suffix_bytes = np.array(layout.cuts, dtype=np.uint64).T
     below_bucket = np.uint64(56) - bucket_bits
-    rests = words >> (below_bucket - suffix_bits) & _low_mask(suffix_bits)
+    suffixes = words >> (below_bucket - suffix_bits) & _low_mask(suffix_bits)
     open_mask = _low_mask(open_bits)
     tables = np.arange(layout.table_count)
     return TableEntries(
@@ -146,13 +146,13 @@ def _entries(pages: IndexedColumns, layout: IndexLayout) -> TableEntries:
             tables=np.tile(tables.astype(np.uint8), page_count),
             leading_bytes=(words >> np.uint64(56)).astype(np.uint8).ravel(),
             buckets=(words >> below_bucket & _low_mask(bucket_bits)).astype(np.uint32).ravel(),
-            rests=rests.ravel(),
+            suffixes=suffixes.ravel(),
             suffix_bytes=np.tile(suffix_bytes.astype(np.uint8), page_count),
             handles=np.repeat(pages.handles, tables.size),
             version_bytes=np.repeat(pages.version_bytes, tables.size),
         ),
-        lows=(rests & ~open_mask).ravel(),
-        highs=(rests | open_mask).ravel(),
+        lows=(suffixes & ~open_mask).ravel(),
+        highs=(suffixes | open_mask).ravel(),
     )
 
 
@@ -175,7 +175,7 @@ def _collect(
     A page of this batch is a candidate only of the pages after it.
     """
     rows, seen = entries.rows[answer.entries], answer.members
-    distances = np.bitwise_count(seen.rests ^ entries.members.rests[answer.entries])
+    distances = np.bitwise_count(seen.suffixes ^ entries.members.suffixes[answer.entries])
     distances[seen.tables < layout.config.bands] = _BAND_ONLY
     nearest = _nearest(rows, distances, seen)
     if inserted:

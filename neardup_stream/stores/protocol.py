@@ -38,15 +38,15 @@ class TableMembers(NamedTuple):
     """Members of the tables' buckets: which bucket, and its content.
 
     All arrays have one row for each member. A permuted fingerprint, or a band's word, is cut into a leading
-    byte, a bucket number and the rest; the first two name the bucket.
+    byte, a bucket number and the suffix; the first two name the bucket.
 
     Attributes:
         tables: uint8, the table's number.
         leading_bytes: uint8.
-        buckets: uint32, the bits between leading byte and rest.
-        rests: uint64, the bits that are stored.
-        suffix_bytes: uint8, 1 to 8, how many bytes hold a rest of this table; 0 for a table of words, in
-            which only equal rests match, below 2**16.
+        buckets: uint32, the bits between leading byte and suffix.
+        suffixes: uint64, the bits that are stored.
+        suffix_bytes: uint8, 1 to 8, how many bytes hold a suffix of this table; 0 for a table of words, in
+            which only equal suffixes match, below 2**16.
         handles: uint64, who the page is.
         version_bytes: uint8, low bits of the page's version.
     """
@@ -54,7 +54,7 @@ class TableMembers(NamedTuple):
     tables: NDArray[np.uint8]
     leading_bytes: NDArray[np.uint8]
     buckets: NDArray[np.uint32]
-    rests: NDArray[np.uint64]
+    suffixes: NDArray[np.uint64]
     suffix_bytes: NDArray[np.uint8]
     handles: NDArray[np.uint64]
     version_bytes: NDArray[np.uint8]
@@ -87,12 +87,12 @@ class ProbeLimits(NamedTuple):
     """What a probe reports, and how much it reads.
 
     Attributes:
-        distance_bits: members whose rest differs in more bits are not reported.
+        distance_bits: members whose suffix differs in more bits are not reported.
         bucket_cap: a range of at most this many members is read whole, 1 or more; a larger one is an
             oversized bucket.
         oversized_considered: at most this many members of an oversized bucket are considered, 1 or more.
-        oversized_same_suffix: and of those with one rest only so many, 1 or more: the lowest of a range, the
-            oldest of a word.
+        oversized_same_suffix: and of those with one suffix only so many, 1 or more: the lowest of a range,
+            the oldest of a word.
         oversized_candidates: of all the oversized buckets that a page meets in one call of the script, at
             most this many pages are reported, 1 or more.
     """
@@ -122,7 +122,7 @@ class ProbeAnswer(NamedTuple):
 
 
 class TableStore(Protocol):
-    """Keeps the tables: buckets of rests, keyed by table, leading byte and bucket number.
+    """Keeps the tables: buckets of suffixes, keyed by table, leading byte and bucket number.
 
     Of the members with one word, `bucket_cap` + 1 are kept, so that it is known to be an oversized bucket. A
     further one enters only in the place of the oldest, and only one in `WORD_TURNOVER` does.
@@ -134,8 +134,8 @@ class TableStore(Protocol):
         An entry finds those before it, and perhaps some behind it, as when the call is repeated.
 
         A range is read from its lowest member. Members of the page's own handle within the distance are
-        passed over; in an oversized bucket also those whose rest was seen in `limits.oversized_same_suffix`
-        members already. Where such a rest is within the distance, and where a limit bites, the entry is
+        passed over; in an oversized bucket also those whose suffix was seen in `limits.oversized_same_suffix`
+        members already. Where such a suffix is within the distance, and where a limit bites, the entry is
         truncated.
 
         Atomic per shard: of two matching pages that are probed and inserted at once by two callers, at least

@@ -10,7 +10,7 @@ __all__ = ["OVERSIZED_BUCKET_CLAIMS"]
 
 async def of_an_oversized_bucket_so_many_are_considered_and_more_are_counted(store: TableStore) -> None:
     for limit in (1, 5, 40):
-        stored = entries(*((rest, rest, 1) for rest in range(limit + 1)), leading_byte=limit)
+        stored = entries(*((suffix, suffix, 1) for suffix in range(limit + 1)), leading_byte=limit)
         outcomes = []
         for count in range(limit - 1, limit + 2):
             await store.probe_and_insert(entries(*_members_of(stored)[:count], leading_byte=limit), within(0))
@@ -21,7 +21,7 @@ async def of_an_oversized_bucket_so_many_are_considered_and_more_are_counted(sto
 
 
 async def far_members_of_an_oversized_bucket_are_considered_too(store: TableStore) -> None:
-    far = [(0xFF00 + rest, rest, 1) for rest in range(5)]
+    far = [(0xFF00 + suffix, suffix, 1) for suffix in range(5)]
     await store.probe_and_insert(entries(*far), within(0))
     probing = entries((0xFFFF, 999, 1), leading_byte=0xA5)
 
@@ -34,8 +34,8 @@ async def far_members_of_an_oversized_bucket_are_considered_too(store: TableStor
 
 async def the_limit_of_candidates_of_oversized_buckets_is_counted(store: TableStore) -> None:
     """Only what is reported counts towards it, so far members do not."""
-    near = [(rest, 1 + rest, 1) for rest in (1, 2, 4, 8, 16)]
-    far = [(0xFF00 + rest, 100 + rest, 1) for rest in range(50)]
+    near = [(suffix, 1 + suffix, 1) for suffix in (1, 2, 4, 8, 16)]
+    far = [(0xFF00 + suffix, 100 + suffix, 1) for suffix in range(50)]
     await store.probe_and_insert(entries(*near, *far), within(0))
 
     answers = [await store.probe(entries((0, 999, 1)), within(1, candidates=limit)) for limit in (4, 5, 6)]
@@ -51,8 +51,8 @@ async def the_limit_of_candidates_of_oversized_buckets_is_counted(store: TableSt
 async def all_oversized_buckets_of_a_page_together_give_so_many_pages(store: TableStore) -> None:
     """A page reported of one oversized bucket may be reported of another; of smaller ranges every page is."""
     for leading_byte in (1, 2, 3):
-        shared = ((rest, 1 + rest, 1) for rest in (1, 2, 4))
-        own = ((rest, leading_byte * 100 + rest, 1) for rest in (8, 16))
+        shared = ((suffix, 1 + suffix, 1) for suffix in (1, 2, 4))
+        own = ((suffix, leading_byte * 100 + suffix, 1) for suffix in (8, 16))
         await store.probe_and_insert(entries(*shared, *own, leading_byte=leading_byte), within(0))
     await store.probe_and_insert(entries((1, 999, 1), leading_byte=4), within(0))
     probes = [entries((0, 0, 1), leading_byte=leading_byte) for leading_byte in (1, 2, 3, 4)]
@@ -148,7 +148,7 @@ async def words_of_two_bytes_are_kept_whole(store: TableStore) -> None:
 
 
 async def behind_many_equal_rests_the_next_is_found(store: TableStore) -> None:
-    """More equal rests than may be considered: they are passed over, and that limit does not bite."""
+    """More equal suffixes than may be considered: they are passed over, and that limit does not bite."""
     oversized = [(5, handle, 1) for handle in range(100, 200)]
     await store.probe_and_insert(entries(*oversized, (4, 1, 1), (6, 2, 1), (7, 3, 1)), within(0))
 
@@ -188,7 +188,7 @@ async def ones_own_members_take_no_place(store: TableStore) -> None:
 def _members_of(stored: TableEntries) -> list[tuple[int, int, int]]:
     members = stored.members
     return list(
-        zip(members.rests.tolist(), members.handles.tolist(), members.version_bytes.tolist(), strict=True)
+        zip(members.suffixes.tolist(), members.handles.tolist(), members.version_bytes.tolist(), strict=True)
     )
 
 

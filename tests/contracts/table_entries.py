@@ -14,12 +14,12 @@ WIDE = 1000
 def entries(
     *pages: tuple[int, int, int], low_bits: int = 16, leading_byte: int = 0xA5, suffix_bytes: int = REST_BYTES
 ) -> TableEntries:
-    """Entries of one set of table 0: (rest, handle, version byte) each, ranges ignoring `low_bits`.
+    """Entries of one set of table 0: (suffix, handle, version byte) each, ranges ignoring `low_bits`.
 
-    Without low bits the rests are words: only equal ones match.
+    Without low bits the suffixes are words: only equal ones match.
     """
     count = len(pages)
-    rests, handles, version_bytes = np.array(pages, dtype=np.uint64).reshape(-1, 3).T
+    suffixes, handles, version_bytes = np.array(pages, dtype=np.uint64).reshape(-1, 3).T
     below = np.uint64((1 << low_bits) - 1)
     return TableEntries(
         rows=np.arange(count, dtype=np.uint32),
@@ -27,13 +27,13 @@ def entries(
             tables=np.zeros(count, dtype=np.uint8),
             leading_bytes=np.full(count, leading_byte, dtype=np.uint8),
             buckets=np.zeros(count, dtype=np.uint32),
-            rests=rests,
+            suffixes=suffixes,
             suffix_bytes=np.full(count, suffix_bytes if low_bits else 0, dtype=np.uint8),
             handles=handles,
             version_bytes=version_bytes.astype(np.uint8),
         ),
-        lows=rests & ~below,
-        highs=rests | below,
+        lows=suffixes & ~below,
+        highs=suffixes | below,
     )
 
 
@@ -46,7 +46,7 @@ def within(
 
 def found(answer: ProbeAnswer, probing: TableEntries) -> list[tuple[int, int, int, int]]:
     """(row, handle, version byte, distance) of each member, sorted."""
-    distances = np.bitwise_count(answer.members.rests ^ probing.members.rests[answer.entries])
+    distances = np.bitwise_count(answer.members.suffixes ^ probing.members.suffixes[answer.entries])
     columns = (
         probing.rows[answer.entries],
         answer.members.handles,

@@ -21,7 +21,7 @@ _Group = tuple[int, int, int, int | None]
 """(table, leading byte, bucket number, word): a bucket, or of a table of words one word of it"""
 
 _Member = tuple[int, int, int]
-"""(rest, handle, version byte): their order is that of the bytes in Redis."""
+"""(suffix, handle, version byte): their order is that of the bytes in Redis."""
 
 
 class MemoryTables:
@@ -136,31 +136,33 @@ def _is_near(one: _Member, other: _Member, limits: ProbeLimits) -> bool:
 
 
 def _keys(members: TableMembers) -> Iterator[_Group]:
-    rests = zip(members.rests.tolist(), members.suffix_bytes.tolist(), strict=True)
+    suffixes = zip(members.suffixes.tolist(), members.suffix_bytes.tolist(), strict=True)
     return zip(
         members.tables.tolist(),
         members.leading_bytes.tolist(),
         members.buckets.tolist(),
-        (None if suffix_bytes else rest for rest, suffix_bytes in rests),
+        (None if suffix_bytes else suffix for suffix, suffix_bytes in suffixes),
         strict=True,
     )
 
 
 def _stored(members: TableMembers) -> Iterator[_Member]:
-    return zip(members.rests.tolist(), members.handles.tolist(), members.version_bytes.tolist(), strict=True)
+    return zip(
+        members.suffixes.tolist(), members.handles.tolist(), members.version_bytes.tolist(), strict=True
+    )
 
 
 def _answer(
     probing: TableMembers, found: list[tuple[int, _Member]], truncated: list[int], cap_hits: int
 ) -> ProbeAnswer:
     entries = np.array([entry for entry, _ in found], dtype=np.uint32)
-    rests, handles, version_bytes = (
+    suffixes, handles, version_bytes = (
         np.array([member for _, member in found], dtype=np.uint64).reshape(-1, 3).T
     )
     return ProbeAnswer(
         entries=entries,
         members=probing.take(entries)._replace(
-            rests=rests, handles=handles, version_bytes=version_bytes.astype(np.uint8)
+            suffixes=suffixes, handles=handles, version_bytes=version_bytes.astype(np.uint8)
         ),
         truncated=np.array(truncated, dtype=np.uint32),
         bucket_cap_hits=cap_hits,

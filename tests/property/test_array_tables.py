@@ -15,7 +15,7 @@ OPEN_BITS = 6
 members = st.tuples(
     st.integers(0, 2),  # table: 0 is one of words
     st.integers(0, 1),  # leading byte
-    st.integers(0, 127),  # rest
+    st.integers(0, 127),  # suffix
     st.integers(0, 23),  # handle
     st.integers(0, 2),  # version byte
 )
@@ -36,7 +36,7 @@ limits = st.builds(
 def entries(batch: list[tuple[int, int, int, int, int]]) -> TableEntries:
     """Each page of a batch has rows of its own, of several tables."""
     batch = sorted(batch, key=lambda member: member[3:])
-    tables, leading, rests, handles, version_bytes = np.array(batch, dtype=np.uint64).reshape(-1, 5).T
+    tables, leading, suffixes, handles, version_bytes = np.array(batch, dtype=np.uint64).reshape(-1, 5).T
     is_word = tables == 0
     open_mask = np.where(is_word, 0, (1 << OPEN_BITS) - 1).astype(np.uint64)
     _, rows = np.unique(handles, return_inverse=True)
@@ -46,13 +46,13 @@ def entries(batch: list[tuple[int, int, int, int, int]]) -> TableEntries:
             tables=tables.astype(np.uint8),
             leading_bytes=leading.astype(np.uint8),
             buckets=np.zeros(len(batch), np.uint32),
-            rests=rests,
+            suffixes=suffixes,
             suffix_bytes=np.where(is_word, 0, 1).astype(np.uint8),
             handles=handles,
             version_bytes=version_bytes.astype(np.uint8),
         ),
-        lows=rests & ~open_mask,
-        highs=rests | open_mask,
+        lows=suffixes & ~open_mask,
+        highs=suffixes | open_mask,
     )
 
 

@@ -1,7 +1,7 @@
 """The compiled half of `ArrayTables`: open hash tables whose groups are treaps (ranges) and lists (words).
 
     ranges   a group holds all members that one range can hold: same table, same prefix. A treap keeps them
-             in the order of (rest, handle, version byte); members that were removed stay, without life.
+             in the order of (suffix, handle, version byte); members that were removed stay, without life.
     words    a group holds all members with one word, the oldest first, in a linked list.
 
 A group is found by 64 bits: of words they are the word itself, of ranges a hash. Two prefixes with one hash
@@ -130,21 +130,21 @@ def find_members(
     """Probe each entry, and insert it, in order; there is room for all.
 
     Args:
-        entries: of each, its row, the key of its group, its rest, whether it is a word, and its page.
+        entries: of each, its row, the key of its group, its suffix, whether it is a word, and its page.
         limits: see `ProbeLimits`, in its order.
         turnover: one page in so many enters a word that is full.
         is_insert: whether entries are inserted.
         pages: handle and version byte by page number.
         ranges: hash table of range groups: key, root, and how many members live.
-        members: of ranges, by number: rest, page, left, right, whether it lives.
+        members: of ranges, by number: suffix, page, left, right, whether it lives.
         words: hash table of words: key, oldest link, and how many there are.
         links: of words, by number: page, next.
         used: how many range groups, members, words and links there are; brought up to date.
 
     Returns:
-        Of all found: entry, rest, page; the truncated entries; how many caps bit.
+        Of all found: entry, suffix, page; the truncated entries; how many caps bit.
     """
-    rows, keys, rests, are_words, owners = entries
+    rows, keys, suffixes, are_words, owners = entries
     found = (np.empty(64, np.int32), np.empty(64, np.uint64), np.empty(64, np.int32))
     counts = np.zeros(3, np.int64)  # found, truncated, caps
     truncated = np.empty(rows.size, np.int32)
@@ -156,7 +156,7 @@ def find_members(
     for entry in range(rows.size):
         if rows[entry] != row:
             row, known[0] = rows[entry], 0
-        own, key, outcome = (rests[entry], owners[entry]), keys[entry], WHOLE
+        own, key, outcome = (suffixes[entry], owners[entry]), keys[entry], WHOLE
         if are_words[entry]:
             slot = _slot_of(words[0], words[1], key)
             count = words[2][slot]
@@ -207,7 +207,7 @@ def remove_members(
     """Remove exact members; those that are not there are passed over.
 
     Args:
-        entries: of each, the key of its group, its rest, whether it is a word, its handle and version byte.
+        entries: of each, the key of its group, its suffix, whether it is a word, its handle and version byte.
         pages: see `find_members`.
         own_page: a number that is not given yet, with which members are looked for.
         ranges: see there, as the others.

@@ -30,17 +30,17 @@ __all__ = ["enter_range", "enter_word", "read_range", "read_word", "sample_range
 
 
 @compiled
-def _report(found: Found, counts: NDArray[np.int64], entry: int, rest: np.uint64, page: int) -> Found:
+def _report(found: Found, counts: NDArray[np.int64], entry: int, suffix: np.uint64, page: int) -> Found:
     """Add what an entry finds; `counts` begins with how much was found so far."""
-    entries, rests, pages = found
+    entries, suffixes, pages = found
     count = counts[0]
     if count == entries.size:
         entries = np.concatenate((entries, np.empty_like(entries)))
-        rests = np.concatenate((rests, np.empty_like(rests)))
+        suffixes = np.concatenate((suffixes, np.empty_like(suffixes)))
         pages = np.concatenate((pages, np.empty_like(pages)))
-    entries[count], rests[count], pages[count] = entry, rest, page
+    entries[count], suffixes[count], pages[count] = entry, suffix, page
     counts[0] += 1
-    return entries, rests, pages
+    return entries, suffixes, pages
 
 
 @compiled
@@ -69,33 +69,33 @@ def sample_range(
 
     `known` has the pages that oversized buckets have given this row so far, behind their number.
     """
-    own_rest, page = own
+    own_suffix, page = own
     distance_bits, _, considered_limit, same_limit, candidates_limit = limits
-    handles, rests, owners, lives = pages[0], members[0], members[1], members[4]
+    handles, suffixes, owners, lives = pages[0], members[0], members[1], members[4]
     if known[0] == candidates_limit:
         return found, path, CAPPED
-    outcome, considered, of_rest, last_rest = WHOLE, 0, 0, np.uint64(0)
+    outcome, considered, of_suffix, last_suffix = WHOLE, 0, 0, np.uint64(0)
     depth, path = lowest(members[2], root, path, 0)
     while depth:
         at = path[depth - 1]
-        rest, other = rests[at], owners[at]
-        if rest != last_rest:
-            last_rest, of_rest = rest, 0
-        is_near = count_bits(rest ^ own_rest) <= distance_bits
+        suffix, other = suffixes[at], owners[at]
+        if suffix != last_suffix:
+            last_suffix, of_suffix = suffix, 0
+        is_near = count_bits(suffix ^ own_suffix) <= distance_bits
         if not lives[at] or (is_near and handles[other] == handles[page]):
             depth, path = next_after(members, path, depth)
             continue
-        if of_rest == same_limit:
+        if of_suffix == same_limit:
             outcome = TRUNCATED if is_near else outcome
-            depth, path = above(members, root, rest, path)
+            depth, path = above(members, root, suffix, path)
             continue
         is_new = is_near and not _is_known(pages, known, other)
         if (is_new and known[0] == candidates_limit) or considered == considered_limit:
             return found, path, CAPPED
         considered += 1
-        of_rest += 1
+        of_suffix += 1
         if is_near:
-            found = _report(found, counts, entry, rest, other)
+            found = _report(found, counts, entry, suffix, other)
         if is_new:
             known[0] += 1
             known[known[0]] = other
@@ -116,18 +116,18 @@ def read_range(
     counts: NDArray[np.int64],
 ) -> tuple[Found, I32]:
     """Report the near members of a range that is read whole."""
-    own_rest, page = own
-    handles, rests, owners, lives = pages[0], members[0], members[1], members[4]
+    own_suffix, page = own
+    handles, suffixes, owners, lives = pages[0], members[0], members[1], members[4]
     depth, path = lowest(members[2], root, path, 0)
     while depth:
         at = path[depth - 1]
         other = owners[at]
         if (
             lives[at]
-            and count_bits(rests[at] ^ own_rest) <= distance_bits
+            and count_bits(suffixes[at] ^ own_suffix) <= distance_bits
             and handles[other] != handles[page]
         ):
-            found = _report(found, counts, entry, rests[at], other)
+            found = _report(found, counts, entry, suffixes[at], other)
         depth, path = next_after(members, path, depth)
     return found, path
 
@@ -145,16 +145,16 @@ def enter_range(
 ) -> I32:
     """Insert a member into its range, or let one live again that was removed."""
     keys, roots, counts = ranges
-    rests, owners, lefts, rights, lives = members
-    own_rest, page = own
+    suffixes, owners, lefts, rights, lives = members
+    own_suffix, page = own
     root = max(roots[slot], NOTHING)
-    at = find_member(pages, members, root, own_rest, page)
+    at = find_member(pages, members, root, own_suffix, page)
     if at != NOTHING:
         counts[slot] += 1 - lives[at]
         lives[at] = 1
         return path
     new = used[1]
-    rests[new], owners[new], lives[new] = own_rest, page, 1
+    suffixes[new], owners[new], lives[new] = own_suffix, page, 1
     lefts[new] = rights[new] = NOTHING
     if root == NOTHING:
         keys[slot], roots[slot] = key, new
@@ -179,7 +179,7 @@ def read_word(
     counts: NDArray[np.int64],
 ) -> tuple[Found, int, int, bool]:
     """Read a word from its oldest member; also return its last link and whether the page is there."""
-    own_rest, page = own
+    own_suffix, page = own
     first, count = group
     _, cap, considered_limit, same_limit, candidates_limit = limits
     handles, version_bytes = pages
@@ -205,7 +205,7 @@ def read_word(
             if is_new:
                 known[0] += 1
                 known[known[0]] = other
-        found = _report(found, counts, entry, own_rest, other)
+        found = _report(found, counts, entry, own_suffix, other)
     return found, outcome, last, is_there
 
 

@@ -87,10 +87,12 @@ def count_bits(word: np.uint64) -> int:
 
 
 @compiled
-def _is_less(pages: Pages, rests: U64, owners: I32, at: int, rest: np.uint64, page: int) -> tuple[bool, bool]:
-    """Whether the member stands before (rest, page), and whether it is that."""
-    if rests[at] != rest:
-        return rests[at] < rest, False
+def _is_less(
+    pages: Pages, suffixes: U64, owners: I32, at: int, suffix: np.uint64, page: int
+) -> tuple[bool, bool]:
+    """Whether the member stands before (suffix, page), and whether it is that."""
+    if suffixes[at] != suffix:
+        return suffixes[at] < suffix, False
     handles, version_bytes = pages
     owner = owners[at]
     if handles[owner] != handles[page]:
@@ -103,14 +105,14 @@ def find_member(
     pages: Pages,
     members: Members,
     root: int,
-    rest: np.uint64,
+    suffix: np.uint64,
     page: int,
 ) -> int:
     """Return the number of a member of a treap, NOTHING where it was never inserted."""
-    rests, owners, lefts, rights, _ = members
+    suffixes, owners, lefts, rights, _ = members
     at = root
     while at != NOTHING:
-        is_less, is_it = _is_less(pages, rests, owners, at, rest, page)
+        is_less, is_it = _is_less(pages, suffixes, owners, at, suffix, page)
         if is_it:
             return at
         at = rights[at] if is_less else lefts[at]
@@ -118,29 +120,29 @@ def find_member(
 
 
 @compiled
-def _priority(pages: Pages, rests: U64, owners: I32, at: int) -> np.uint64:
+def _priority(pages: Pages, suffixes: U64, owners: I32, at: int) -> np.uint64:
     page = owners[at]
-    return mix(pages[0][page] + rests[at] * _MIX1 + np.uint64(pages[1][page]))
+    return mix(pages[0][page] + suffixes[at] * _MIX1 + np.uint64(pages[1][page]))
 
 
 @compiled
 def attach_member(pages: Pages, members: Members, root: int, new: int, path: I32) -> tuple[int, I32]:
     """Add a member, which is not there, to a treap; return the new root, and room for the longest path."""
-    rests, owners, lefts, rights, _ = members
+    suffixes, owners, lefts, rights, _ = members
     depth, at = 0, root
     while at != NOTHING:
         depth, path = _pushed(path, depth, at)
-        is_less, _ = _is_less(pages, rests, owners, at, rests[new], owners[new])
+        is_less, _ = _is_less(pages, suffixes, owners, at, suffixes[new], owners[new])
         at = rights[at] if is_less else lefts[at]
     if depth:
         parent = path[depth - 1]
-        is_less, _ = _is_less(pages, rests, owners, parent, rests[new], owners[new])
+        is_less, _ = _is_less(pages, suffixes, owners, parent, suffixes[new], owners[new])
         if is_less:
             rights[parent] = new
         else:
             lefts[parent] = new
-    own = _priority(pages, rests, owners, new)
-    while depth and _priority(pages, rests, owners, path[depth - 1]) < own:
+    own = _priority(pages, suffixes, owners, new)
+    while depth and _priority(pages, suffixes, owners, path[depth - 1]) < own:
         parent = path[depth - 1]
         if lefts[parent] == new:
             lefts[parent], rights[new] = rights[new], parent
@@ -182,12 +184,12 @@ def lowest(lefts: I32, at: int, path: I32, depth: int) -> tuple[int, I32]:
 
 
 @compiled
-def above(members: Members, root: int, rest: np.uint64, path: I32) -> tuple[int, I32]:
-    """The path to the first member with a greater rest; members whose right side it left are not in it."""
-    rests, _, lefts, rights, _ = members
+def above(members: Members, root: int, suffix: np.uint64, path: I32) -> tuple[int, I32]:
+    """The path to the first member with a greater suffix; members whose right side it left are not in it."""
+    suffixes, _, lefts, rights, _ = members
     depth, at = 0, root
     while at != NOTHING:
-        if rests[at] <= rest:
+        if suffixes[at] <= suffix:
             at = rights[at]
             continue
         depth, path = _pushed(path, depth, at)

@@ -68,7 +68,7 @@ class _Groups(NamedTuple):
 class _Members(NamedTuple):
     """Members of ranges, by number; see `kernel.find_members`."""
 
-    rests: NDArray[np.uint64]
+    suffixes: NDArray[np.uint64]
     owners: NDArray[np.int32]
     lefts: NDArray[np.int32]
     rights: NDArray[np.int32]
@@ -131,7 +131,7 @@ class ArrayTables:
         load_tables_kernel().remove_members(
             (
                 self._keys(members),
-                _for_kernel(members.rests),
+                _for_kernel(members.suffixes),
                 _are_words(members),
                 _for_kernel(members.handles),
                 _for_kernel(members.version_bytes),
@@ -149,11 +149,11 @@ class ArrayTables:
         self._learn_widths(entries)
         owners = self._enter_pages(members)
         self._make_room(members.tables.size if insert else 0, 0)
-        at, rests, pages, truncated, cap_hits = load_tables_kernel().find_members(
+        at, suffixes, pages, truncated, cap_hits = load_tables_kernel().find_members(
             (
                 entries.rows.astype(np.int32),
                 self._keys(members),
-                _for_kernel(members.rests),
+                _for_kernel(members.suffixes),
                 _are_words(members),
                 owners,
             ),
@@ -170,7 +170,7 @@ class ArrayTables:
         if insert and owners.size:
             self._page_count = int(owners[-1]) + 1
         found = members.take(at)._replace(
-            rests=rests,
+            suffixes=suffixes,
             handles=self._pages.handles[pages],
             version_bytes=self._pages.version_bytes[pages],
         )
@@ -192,9 +192,9 @@ class ArrayTables:
         tables, leading_bytes, buckets = (column.astype(np.uint64) for column in members[:3])
         where = tables << np.uint64(56) | leading_bytes << np.uint64(48) | buckets << np.uint64(16)
         open_bits = np.maximum(self._open_bits[members.tables], 0).astype(np.uint64)
-        prefixes = members.rests >> np.minimum(open_bits, np.uint64(63))
+        prefixes = members.suffixes >> np.minimum(open_bits, np.uint64(63))
         ranges = where * _BUCKET_FACTOR + prefixes * _PREFIX_FACTOR
-        keys: NDArray[np.uint64] = np.where(_are_words(members), where | members.rests, ranges)
+        keys: NDArray[np.uint64] = np.where(_are_words(members), where | members.suffixes, ranges)
         return keys
 
     def _enter_pages(self, members: TableMembers) -> NDArray[np.int32]:

@@ -43,7 +43,7 @@ _PROBE = Script.load("probe_insert", ONES=_ONES, TURNOVER=str(WORD_TURNOVER), WO
 _REMOVE = Script.load("remove_members")
 _REMOVE_BUCKETS = Script.load("remove_buckets")
 
-_MEMBER = [("rest", ">u8"), ("handle", ">u8"), ("version_byte", "u1")]
+_MEMBER = [("suffix", ">u8"), ("handle", ">u8"), ("version_byte", "u1")]
 _ENTRY = np.dtype([("suffix_bytes", "u1"), ("word", ">u2"), ("handle", ">u8"), ("version_byte", "u1")])
 _BOUNDS = np.dtype(
     [("before_low", "u1"), ("low", ">u8"), ("before_high", "u1"), ("high", ">u8"), ("above", "V9"), *_MEMBER]
@@ -182,9 +182,9 @@ async def remove_named_buckets(client: RedisClient, keys: Keys, bucket_bits: Seq
 
 def _pack_entries(members: TableMembers) -> NDArray[np.uint8]:
     """Return one row of bytes per entry, as the script reads them."""
-    packed = np.empty(len(members.rests), dtype=_ENTRY)
+    packed = np.empty(len(members.suffixes), dtype=_ENTRY)
     packed["suffix_bytes"] = members.suffix_bytes
-    packed["word"] = members.rests.astype(np.uint16)
+    packed["word"] = members.suffixes.astype(np.uint16)
     packed["handle"] = members.handles
     packed["version_byte"] = members.version_bytes
     return packed.view(np.uint8).reshape(len(packed), _ENTRY.itemsize)
@@ -193,9 +193,9 @@ def _pack_entries(members: TableMembers) -> NDArray[np.uint8]:
 def _pack_bounds(entries: TableEntries, is_range: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Return range and member of each entry of a range in bytes, as the script reads them."""
     members = entries.members.take(is_range)
-    packed = np.empty(len(members.rests), dtype=_BOUNDS)
+    packed = np.empty(len(members.suffixes), dtype=_BOUNDS)
     packed["low"], packed["high"] = entries.lows[is_range], entries.highs[is_range]
-    packed["rest"], packed["handle"] = members.rests, members.handles
+    packed["suffix"], packed["handle"] = members.suffixes, members.handles
     packed["version_byte"] = members.version_bytes
     rows = packed.view(np.uint8).reshape(len(packed), _BOUNDS.itemsize)
     rows[:, _ABOVE_AT:_MEMBER_AT] = 255
@@ -206,9 +206,9 @@ def _pack_bounds(entries: TableEntries, is_range: NDArray[np.bool_]) -> NDArray[
 
 
 def _pack_removed(members: TableMembers) -> NDArray[np.void]:
-    packed = np.empty(len(members.rests), dtype=_REMOVED)
+    packed = np.empty(len(members.suffixes), dtype=_REMOVED)
     packed["suffix_bytes"] = members.suffix_bytes
-    packed["rest"] = members.rests
+    packed["suffix"] = members.suffixes
     packed["handle"] = members.handles
     packed["version_byte"] = members.version_bytes
     return packed
@@ -227,7 +227,7 @@ def _collect(probing: TableMembers, parts: Sequence[Rows], answers: Sequence[_An
     return ProbeAnswer(
         entries=rows,
         members=probing.take(rows)._replace(
-            rests=members["rest"].astype(np.uint64),
+            suffixes=members["suffix"].astype(np.uint64),
             handles=members["handle"].astype(np.uint64),
             version_bytes=members["version_byte"],
         ),
