@@ -198,7 +198,7 @@ class Detector:
             record_count=len(items),
             size_bytes=0,
             next_offsets={},
-            epoch=0,
+            membership=0,
             trace=NoTracer().begin(()),
             prepared=Prepared(list(items), [], [], 0),
         )

@@ -83,7 +83,7 @@ class InFlightBatch:
         record_count: how many there are.
         size_bytes: of all of them.
         next_offsets: the offset after the last of them, by partition.
-        epoch: how often partitions were revoked before the read.
+        membership: how often partitions were revoked before the read.
         trace: of this batch.
         prepared: set by decode and extract, and replaced by fingerprint: pages, forgets, and records that are
             neither.
@@ -95,7 +95,7 @@ class InFlightBatch:
     record_count: int
     size_bytes: int
     next_offsets: Mapping[Partition, int]
-    epoch: int
+    membership: int
     trace: BatchTrace
     prepared: Prepared = field(default_factory=lambda: Prepared([], [], [], 0))
     runs: list["Run"] = field(default_factory=list)

@@ -118,6 +118,6 @@ class Loop:
         except (TimeoutError, Unavailable) as error:
             _logger.warning("drain_timed_out", extra={"fields": {"error": repr(error)}})
         finally:
-            self._stages.read.end_epoch()
+            self._stages.read.end_membership()
             await self._delivery.on_revoked()
             self._stages.read.resume()

@@ -47,15 +47,15 @@ class Read:
         self._tracer = tracer
         self._may_read = asyncio.Event()
         self._may_read.set()
-        self._epoch = 0
+        self._membership = 0
 
     def pause(self) -> None:
         """Read nothing until `resume`: partitions are about to be revoked."""
         self._may_read.clear()
 
-    def end_epoch(self) -> None:
+    def end_membership(self) -> None:
         """Count that partitions are revoked: what was read before is not ours to commit any more."""
-        self._epoch += 1
+        self._membership += 1
 
     def resume(self) -> None:
         """Read again."""
@@ -63,7 +63,7 @@ class Read:
 
     def is_current(self, batch: InFlightBatch) -> bool:
         """Return whether no partitions have been revoked since a batch was read."""
-        return batch.epoch == self._epoch
+        return batch.membership == self._membership
 
     async def next_batch(self, stop: asyncio.Event) -> InFlightBatch | None:
         """Return the next batch, counted as in flight; None once the source has ended or `stop` is set.
@@ -92,7 +92,9 @@ class Read:
         trace = self._tracer.begin(records)
         self._in_flight.add(len(records), size_bytes)
         self._meters.read(records)
-        return InFlightBatch(records, len(records), size_bytes, next_offsets(records), self._epoch, trace)
+        return InFlightBatch(
+            records, len(records), size_bytes, next_offsets(records), self._membership, trace
+        )
 
     async def _read_unless(self, stop: asyncio.Event, pages: int, size_bytes: int) -> Sequence[Record]:
         """Return the next records; none once asked to stop, even while the source is unavailable."""
