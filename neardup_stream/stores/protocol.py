@@ -73,8 +73,8 @@ class TableEntries(NamedTuple):
     Attributes:
         rows: uint32, the page's row in the batch, ascending.
         members: what is inserted.
-        lows: uint64, first rest of the range to be read.
-        highs: uint64, last rest of the range; equal to the first where `suffix_bytes` is 0.
+        lows: uint64, first suffix of the range to be read.
+        highs: uint64, last suffix of the range; equal to the first where `suffix_bytes` is 0.
     """
 
     rows: NDArray[np.uint32]

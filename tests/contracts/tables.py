@@ -62,7 +62,7 @@ async def probing_stores_nothing(store: TableStore) -> None:
 
 
 async def ranges_end_where_the_prefix_ends(store: TableStore) -> None:
-    """The last rest of a range is in it, with the highest handle and version; the next rest is not."""
+    """The last suffix of a range is in it, with the highest handle and version; the next suffix is not."""
     last, after = (1 << 16) - 1, 1 << 16
     top = 2**64 - 1
     await store.probe_and_insert(entries((last, top, 255), (after, 2, 1)), within(0))
