@@ -3,27 +3,27 @@
 -- KEYS     the bucket of each entry, or, where one server has all of them, only the first: a name takes less
 --          time in ARGV[7]
 -- ARGV[1]  distance_bits  ARGV[2] bucket_cap; of an oversized bucket, which is larger: ARGV[3] members considered,
---          ARGV[4] of one rest, ARGV[5] pages reported of all the oversized buckets that a page meets
+--          ARGV[4] of one suffix, ARGV[5] pages reported of all the oversized buckets that a page meets
 -- ARGV[6]  "1" to insert
 -- ARGV[7]  the entries, of one size each, integers big-endian, those of a page one behind the other:
---          suffix_bytes (1) | last bytes of the rest (2) | handle (8) | version byte (1)
+--          suffix_bytes (1) | last bytes of the suffix (2) | handle (8) | version byte (1)
 --          and, where KEYS does not name the buckets: size of the name (1), the name, zeros
 -- ARGV[8]  bytes of an entry
--- ARGV[9]  of each entry with suffix_bytes, one behind the other: "[" and low rest | "[", high rest, and 9 bytes
---          255 | rest, handle, version byte; a rest has suffix_bytes bytes, and zeros before it, or before its
+-- ARGV[9]  of each entry with suffix_bytes, one behind the other: "[" and low suffix | "[", high suffix, and 9 bytes
+--          255 | suffix, handle, version byte; a suffix has suffix_bytes bytes, and zeros before it, or before its
 --          "[", as if it had 8
--- returns  { found, truncated, cap_hits, done, work }; found is packed (entry (4), rest (8), handle (8),
+-- returns  { found, truncated, cap_hits, done, work }; found is packed (entry (4), suffix (8), handle (8),
 --          version byte (1)) for each member that is reported, truncated is packed (entry (4)); entries are counted
 --          from 0; done is how many were probed: one, and more until they come to @WORK@ units of work;
 --          work is how many units they came to
 --
--- Where only equal rests match, suffix_bytes is 0 and the bucket is a hash: the rest, in two bytes, is the field,
+-- Where only equal suffixes match, suffix_bytes is 0 and the bucket is a hash: the suffix, in two bytes, is the field,
 -- and its value all members (handle, version byte) that have it, the oldest first. A word that no page has yet
 -- is so probed and inserted at once; behind one that a page has, the next one of its page is read first: most
 -- likely that page has it too. Of an oversized bucket, bucket_cap + 1 are kept.
 --
--- Else the bucket is a sorted set of (rest in suffix_bytes, handle, version byte). All have equal scores, so it is
--- ordered by bytes; big-endian rests make byte order numeric order.
+-- Else the bucket is a sorted set of (suffix in suffix_bytes, handle, version byte). All have equal scores, so it is
+-- ordered by bytes; big-endian suffixes make byte order numeric order.
 local distance_bits, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
 local considered_limit, same_suffix_limit, page_limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local inserts, entries, stride, bounds = ARGV[6] == '1', ARGV[7], tonumber(ARGV[8]), ARGV[9]
@@ -32,7 +32,7 @@ local pack, unpack_struct = struct.pack, struct.unpack
 
 -- Number of set bits of each byte value: a literal, because building a table costs more than the probes.
 local ONES = '@ONES@'
--- Above every handle and version: makes a bound the last member of its rest.
+-- Above every handle and version: makes a bound the last member of its suffix.
 local LAST = '\255\255\255\255\255\255\255\255\255'
 local ZEROS = '\0\0\0\0\0\0\0\0'
 -- Bytes of an entry up to its version byte, and of what ARGV[9] has of one.
@@ -158,7 +158,7 @@ local function read(key, low, high, is_wanted)
   return call('ZRANGE', key, low, high, 'BYLEX'), false
 end
 
--- Whether a member's rest is within the distance of these bytes. From the last: a range shares the first ones.
+-- Whether a member's suffix is within the distance of these bytes. From the last: a range shares the first ones.
 local function is_near(mine, other)
   local distance = 0
   for b = #mine, 1, -1 do
@@ -194,16 +194,16 @@ local function sample_range(key, near, number, head, mine, handle, high)
     work = work + count
     for j = 1, count do
       local other = near[j]
-      local rest, tail, matches = sub(other, 1, suffix_bytes), sub(other, suffix_bytes + 1), is_near(mine, other)
+      local suffix, tail, matches = sub(other, 1, suffix_bytes), sub(other, suffix_bytes + 1), is_near(mine, other)
       if not matches or sub(tail, 1, 8) ~= handle then
-        if rest ~= run_suffix then
-          run_suffix, run = rest, 0
+        if suffix ~= run_suffix then
+          run_suffix, run = suffix, 0
         end
         run = run + 1
         if run > same_suffix_limit then
           is_truncated = is_truncated or matches
           if count == PAGE then
-            resume = rest .. LAST
+            resume = suffix .. LAST
             break
           end
         elseif considered == considered_limit or (matches and is_beyond(handle, tail)) then
@@ -244,7 +244,7 @@ local function meet_range(key, index, suffix_bytes, tail)
   local handle = sub(tail, 1, 8)
   local near, is_oversized = read(key, low, high, not is_served(handle))
   if is_oversized or near[1] then
-    -- A reported rest has 8 bytes: what of it no member holds stands before the member.
+    -- A reported suffix has 8 bytes: what of it no member holds stands before the member.
     local number, mine = pack('>I4', index), { byte(member, 1, suffix_bytes) }
     local head = number .. sub(ZEROS, suffix_bytes + 1)
     if not is_oversized then

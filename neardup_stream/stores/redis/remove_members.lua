@@ -1,5 +1,5 @@
 -- Removes members from their buckets; what is not there is passed over.
--- KEYS[i] is the bucket of member i; ARGV[1] the members, 18 bytes each: suffix_bytes (1) | rest (8, big-endian) |
+-- KEYS[i] is the bucket of member i; ARGV[1] the members, 18 bytes each: suffix_bytes (1) | suffix (8, big-endian) |
 -- handle (8) | version byte (1). What a bucket is, `probe_insert` says.
 local call, sub = redis.call, string.sub
 
