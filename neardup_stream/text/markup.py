@@ -28,6 +28,17 @@ _GROWING_REFERENCES = {
     f"&{name}": meaning for name, meaning in html5.items() if len(meaning.encode()) > len(f"&{name}")
 }
 
+_NO_TEXT = (
+    *("img", "area"),  # whose `alt` the extractor takes for text
+    *("video", "audio"),  # what stands in them is for browsers that play neither
+    *("select", "option", "datalist", "input", "textarea"),  # what a visitor may choose or write
+    ":is(svg, g, symbol, path, rect, circle) > :is(title, desc, metadata)",  # about a drawing, not its words
+)
+"""Elements without text of the page, beside those that the extractor always omits, as `script` and `iframe`.
+
+Selectors name a parent at most: to look for an element around others takes quadratic time.
+"""
+
 _LANDMARKS = (
     *("nav", "aside", "footer", "body > header", "menu"),
     *(
@@ -41,7 +52,9 @@ _LANDMARKS = (
 def visible_text(html: str, extraction: Extraction = "all_text", *, landmarks: bool = True) -> str:
     r"""Return the visible text; omits scripts, styles, templates and comments, and separates blocks.
 
-    Without `landmarks`, also omits navigation, footers and the like where the markup names them.
+    Omits what a visitor may choose or write in a form, and attributes: docs/pages.md lists the elements. The
+    words of a button stand in brackets: `[ Menu ]`. Without `landmarks`, also omits navigation, footers and
+    the like where the markup names them.
 
     Any input is valid HTML, as in a browser.
 
@@ -59,8 +72,9 @@ def visible_text(html: str, extraction: Extraction = "all_text", *, landmarks: b
             _without_growing_references(_without_surrogates(html)),
             main_content=main_content,
             list_bullets=False,
-            alt_texts=False,
-            skip_elements=() if landmarks else _LANDMARKS,
+            alt_texts=True,  # or all of `figure`, `figcaption`, `object` and `svg` is omitted
+            form_fields=True,  # or all of `button` and `label` is
+            skip_elements=_NO_TEXT if landmarks else _NO_TEXT + _LANDMARKS,
         )
     except HTMLParserException as error:  # any input is valid HTML
         raise MemoryError(str(error)) from error
