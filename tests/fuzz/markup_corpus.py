@@ -85,6 +85,11 @@ _TAGS = [
     "x-y",
     "datalist",
     "meter",
+    "figure",
+    "figcaption",
+    "label",
+    "video",
+    "circle",
 ]
 MARKUP = Corpus(
     [
