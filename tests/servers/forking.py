@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import gc
 import json
+import logging
 import os
 import pkgutil
 import signal
@@ -45,13 +46,14 @@ _PR_SET_PDEATHSIG = 1
 
 
 def _end() -> None:
-    """End a program that was forked, as the last of what the interpreter calls at its exit.
+    """End a program that was forked, once what its command registered for the exit was called.
 
     The interpreter would free every object next, and to do so write to all memory that this process shares
     with the one that forked it: a copy of 100 MB, six times the CPU time of a short command.
     """
     if _exit_codes and isinstance(_exit_codes[0], int):
         with contextlib.suppress(OSError, ValueError):  # the interpreter says so
+            logging.shutdown()
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(_exit_codes[0])
