@@ -48,7 +48,7 @@ class Supervisor:
     def __init__(self, config: RedisConfig) -> None:
         self._config = config
         self._tenure = _Tenure(connect(config))
-        self._noted: StoreReason | None = None
+        self._logged: set[StoreReason] = set()
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Any]:
@@ -65,7 +65,8 @@ class Supervisor:
             with redis_errors(is_cluster=self._config.is_cluster):
                 yield tenure.client
             tenure.failure_count = 0
-            self._noted = None
+            if tenure is self._tenure:
+                self._logged.clear()
         except StoreUnavailable as error:
             self._judge(tenure, error)
             raise
@@ -84,9 +85,9 @@ class Supervisor:
         tenure.failure_count += error.reason not in answered
         if tenure is self._tenure and tenure.failure_count >= FAILURES_OF_A_CLIENT:
             self._tenure = _Tenure(connect(self._config, _known_nodes(tenure.client)))
-            if self._noted != error.reason:  # else every three seconds of an outage
+            if error.reason not in self._logged:  # else every three seconds of an outage
                 _logger.info("redis_client_replaced", extra={"fields": {"reason": error.reason}})
-            self._noted = error.reason
+                self._logged.add(error.reason)
 
 
 def _known_nodes(client: Any) -> list[tuple[str, int]]:

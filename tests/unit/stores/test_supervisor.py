@@ -62,7 +62,7 @@ async def test_a_client_replaced_for_the_same_reason_again_is_logged_once_until_
                 async with supervisor.client():
                     raise StoreUnavailable("it says no", reason)
 
-    outage: list[StoreReason] = ["connection", "connection", "disk", "disk"]
+    outage: list[StoreReason] = ["connection", "disk", "connection", "disk"]
     for reason in outage:
         await fail(reason)
     await client_of(supervisor)
