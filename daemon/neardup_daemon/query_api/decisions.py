@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from neardup_stream.clusters.placements import Decided
 from neardup_stream.clusters.protocol import Decider
-from neardup_stream.errors import StoreUnavailable
+from neardup_stream.errors import InvariantBroken, StoreUnavailable
 from neardup_stream.message import Position
 
 __all__ = ["Decisions", "State"]
@@ -86,15 +86,20 @@ class Decisions:
             except StoreUnavailable:
                 continue  # each request waits until its own time is over
             except Exception as error:  # noqa: BLE001 - waiting does not help; the requests raise it
-                for waiting in self._waiting.values():
-                    if not waiting.done():
-                        waiting.set_exception(error)
+                self._fail(error)
                 return
             for position in positions:
                 if position in settled.rows:
                     self._answer(position, settled.rows[position])
                 elif position in settled.finished:
                     self._answer(position, None)
+
+    def _fail(self, error: Exception) -> None:
+        """End all requests; they would take an OSError for the end of their time, or of their client."""
+        raised = InvariantBroken(f"a look-up raised {error!r}") if isinstance(error, OSError) else error
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(raised)
 
     def _answer(self, position: Position, decided: Decided | None) -> None:
         waiting = self._waiting.get(position)

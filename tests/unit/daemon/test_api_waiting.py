@@ -92,6 +92,15 @@ async def test_an_error_that_waiting_does_not_help_ends_every_request_and_no_lat
         assert await decisions.wait(FIRST, LONG) == Decided(1, b"one")
 
 
+@pytest.mark.parametrize("error", [TimeoutError("a bug"), ConnectionResetError("a bug")])
+async def test_an_error_of_the_system_is_neither_the_end_of_a_wait_nor_of_a_client(error: OSError) -> None:
+    async with waiting() as (decider, decisions):
+        decider.errors = [error]
+
+        with pytest.raises(InvariantBroken, match="a bug"):
+            await decisions.wait(FIRST, LONG)
+
+
 async def test_a_request_that_was_cancelled_meanwhile_keeps_no_error_from_the_others() -> None:
     async with waiting() as (decider, decisions):
         decider.errors = [CorruptData("corrupt")]
