@@ -134,7 +134,7 @@ def are_alike(
 ) -> Iterator[bool]:
     """Return whether each page matches the other one at its place; all are indexed.
 
-    Cost: see `verify`.
+    Cost: see `compare_candidates`.
     """
     pairs = [
         _Pair(row, page, Candidate(Handle(0), version_byte(other.version)), other)

@@ -215,14 +215,14 @@ def remove_members(
         words: the same.
         links: the same.
     """
-    keys, own_rests, are_words, own_handles, own_version_bytes = entries
+    keys, own_suffixes, are_words, own_handles, own_version_bytes = entries
     handles, version_bytes = pages
     lives = members[4]
     for entry in range(keys.size):
         handles[own_page], version_bytes[own_page] = own_handles[entry], own_version_bytes[entry]
         if not are_words[entry]:
             slot = _slot_of(ranges[0], ranges[1], keys[entry])
-            at = find_member(pages, members, max(ranges[1][slot], NOTHING), own_rests[entry], own_page)
+            at = find_member(pages, members, max(ranges[1][slot], NOTHING), own_suffixes[entry], own_page)
             if at != NOTHING and lives[at]:
                 lives[at] = 0
                 ranges[2][slot] -= 1

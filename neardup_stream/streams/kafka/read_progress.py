@@ -9,7 +9,7 @@ __all__ = ["ReadProgress"]
 
 
 @dataclass(slots=True)
-class _Run:
+class _Range:
     """Offsets from `first` to before `end`; those below `noted` are known to be decided."""
 
     first: int
@@ -22,11 +22,11 @@ class ReadProgress:
     """One range of offsets for each partition; each membership has its own."""
 
     def __init__(self) -> None:
-        self._progress: dict[TopicPartition, _Run] = {}
+        self._progress: dict[TopicPartition, _Range] = {}
 
     def read(self, one: TopicPartition, first: int, end: int) -> None:
         """Record that the offsets from `first` to before `end` were read, after those read before."""
-        self._progress.setdefault(one, _Run(first, end, committed=first, noted=first)).end = end
+        self._progress.setdefault(one, _Range(first, end, committed=first, noted=first)).end = end
 
     def forget(self, one: TopicPartition) -> bool:
         """Reset a partition; return whether anything was read."""
@@ -37,7 +37,7 @@ class ReadProgress:
         return {
             one: offset
             for one, offset in offsets.items()
-            if (run := self._progress.get(one)) is not None and run.first <= offset <= run.end
+            if (read := self._progress.get(one)) is not None and read.first <= offset <= read.end
         }
 
     def above_committed(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
@@ -55,11 +55,11 @@ class ReadProgress:
     def note(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Record that everything below these offsets is noted as decided."""
         for one, offset in offsets.items():
-            if (run := self._progress.get(one)) is not None:
-                run.noted = max(offset, run.noted)
+            if (read := self._progress.get(one)) is not None:
+                read.noted = max(offset, read.noted)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Record that these offsets are committed."""
         for one, offset in offsets.items():
-            if (run := self._progress.get(one)) is not None:
-                run.committed = offset
+            if (read := self._progress.get(one)) is not None:
+                read.committed = offset

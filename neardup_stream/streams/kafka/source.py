@@ -156,9 +156,9 @@ class KafkaSource:
         known = self._progress.led_up_to(offsets)
         unnoted = self._progress.committed(self._progress.above_noted(known))
         if unnoted:
-            runs = self._progress
+            progress = self._progress
             if await self._commit(unnoted):
-                runs.note(known)
+                progress.note(known)
             else:
                 known = {one: offset for one, offset in known.items() if one not in unnoted}
         return {self._start_offsets.partition(one) for one in known}
@@ -251,13 +251,13 @@ class KafkaSource:
 
     async def _pass_gaps(self, consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]) -> None:
         """Seek past deleted records, after the records before them are finished."""
-        runs = self._progress
+        progress = self._progress
         if self._finish is not None:
             await self._finish()
         for one, offset in offsets.items():
             start = await self._start_offsets.after_a_gap(consumer, one, offset)
             if (
-                runs is self._progress
+                progress is self._progress
             ):  # otherwise there was a rebalance, and another consumer may have continued
                 await self._begin(consumer, one, start)
 
@@ -271,11 +271,11 @@ class KafkaSource:
 
     async def _commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Commit, and return whether the partitions are still assigned to us."""
-        consumer, runs, generation = self._consumer, self._progress, self._generation
+        consumer, progress, generation = self._consumer, self._progress, self._generation
         if consumer is None:
             raise InvariantBroken("a partition is assigned and no consumer is open")
         witnesses = await self._start_offsets.witnesses(offsets)
-        is_ours = runs is self._progress  # otherwise the membership ended meanwhile
+        is_ours = progress is self._progress  # otherwise the membership ended meanwhile
         if is_ours:
             with kafka_errors("committing", "Read"):
                 async with asyncio.timeout(self._config.connection.request_timeout_seconds):
@@ -283,7 +283,7 @@ class KafkaSource:
         if not is_ours:
             self._meters.dropped_commits(len(offsets))
             return False
-        runs.commit(offsets)
+        progress.commit(offsets)
         return True
 
     async def _revoked(self, revoked: Collection[TopicPartition]) -> None:
