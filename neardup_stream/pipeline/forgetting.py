@@ -26,11 +26,14 @@ __all__ = [
     "plan_forget",
 ]
 
-KeepFormer = Callable[[Position, Handle, PageRecord], None]
-"""Called with the position of a record, the handle of its page, and the version that it is to replace."""
+KeepFormer = Callable[[Position, Handle, PageRecord | None], None]
+"""Called with the position of a record, the handle of its page, and the version that it is to replace.
+
+Called with None where it did not replace that version, because another process changed the page before it.
+"""
 
 
-def keep_nothing(_position: Position, _handle: Handle, _former: PageRecord) -> None:
+def keep_nothing(_position: Position, _handle: Handle, _former: PageRecord | None) -> None:
     """Keep no version."""
 
 
@@ -121,7 +124,7 @@ async def forget(
         handle_key: secret of this index.
         now_seconds: when they are processed, epoch seconds.
         known: what the clusters know of pages whose records they have found behind.
-        keep: called with each version that is to be replaced, before it is.
+        keep: called with each version that is to be replaced, before it is, and where it was not.
 
     Raises:
         StoreUnavailable: some stubs may be written; forgetting again gives the same ones.
@@ -155,6 +158,9 @@ async def forget(
         answers = dict(zip(changes, await store.replace(list(changes.values())), strict=True))
         pending = [row for row, change in changes.items() if answers[row].value != change.new]
         seen.update((row, answers[row]) for row in pending)
+        for row in pending:
+            if forgotten[row].former is not None:
+                keep(forgets[row].record.position, changes[row].handle, None)
     return [forgotten[row] for row in range(len(forgets))]
 
 

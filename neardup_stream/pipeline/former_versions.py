@@ -56,8 +56,15 @@ class FormerVersions:
         self._replaced_by: dict[Position, _ReplacedBy] = {}
         self._in_order: deque[tuple[int, Position, tuple[Handle, int]]] = deque()
 
-    def add(self, run: Run, position: Position, handle: Handle, former: PageRecord) -> None:
-        """Keep a version that is about to be replaced by the record at this position of a run."""
+    def add(self, run: Run, position: Position, handle: Handle, former: PageRecord | None) -> None:
+        """Keep a version that is about to be replaced by the record at this position of a run.
+
+        None: another process was faster, so the record did not replace the version that was kept for it.
+        Pages before it are still compared with that version, which the other process replaced.
+        """
+        if former is None:
+            self._replaced_by.pop(position, None)
+            return
         name = handle, version_byte(former.version)
         self._replaced_by[position] = _ReplacedBy(handle, former, run.number)
         self._in_order.append((run.number, position, name))

@@ -226,7 +226,7 @@ async def register(
         now_seconds: when they are processed, epoch seconds.
         known: what the clusters know of pages whose records they have found behind.
         version_floor: first versions of pages are above it.
-        keep: called with each version that is to be replaced, before it is.
+        keep: called with each version that is to be replaced, before it is, and where it was not.
 
     Raises:
         StoreUnavailable: some records may be written; registering again gives the same records.
@@ -267,6 +267,8 @@ async def register(
         for row, planned in plans.items():
             if row in changes and answers[row].value != changes[row].new:
                 still_pending[row] = pending[row].after(answers[row], arrivals[row], store)
+                if planned.former is not None:
+                    keep(arrivals[row].record.position, pending[row].handle, None)
             else:
                 registered[row] = Registered(
                     arrivals[row],

@@ -66,6 +66,41 @@ class OvertakenChange(UnansweredChange):
             raise
 
 
+class Forestalled(SlowFetches):
+    """Another daemon changes a page first, and the answer to the second change of ours is lost.
+
+    Args:
+        theirs: the record that it makes of the stored one and of the one that this daemon would write.
+    """
+
+    def __init__(self, theirs: Callable[[PageRecord, PageRecord], PageRecord]) -> None:
+        super().__init__()
+        self._theirs = theirs
+        self._change_count = 0
+
+    async def replace(self, changes: Sequence[RecordChange]) -> list[RecordAnswer]:
+        known = [change for change in changes if change.expected]
+        self._change_count += bool(known)
+        if known and self._change_count == 1:
+            await super().replace([self._their_change(change) for change in known])
+        answers = await super().replace(changes)
+        if known and self._change_count == 2:
+            raise StoreUnavailable("no answer", "timeout")
+        return answers
+
+    def _their_change(self, change: RecordChange) -> RecordChange:
+        stored, ours = PageRecord.unpack(change.expected or b""), PageRecord.unpack(change.new)
+        return RecordChange(change.handle, change.expected, self._theirs(stored, ours).pack())
+
+
+def forgets_it(stored: PageRecord, _ours: PageRecord) -> PageRecord:
+    return stored.forgotten_by(Position(Partition("pages", 7), 99), 0)
+
+
+def changes_it_alike(_stored: PageRecord, ours: PageRecord) -> PageRecord:
+    return msgspec.structs.replace(ours, made_by=("pages", 7, 99), later=(), rank=5)
+
+
 class SweptLate(SweptStore):
     """Lets everything else that runs go on before tombstones are swept."""
 
@@ -168,6 +203,23 @@ async def test_what_a_superseded_record_replaced_is_removed(crawl: Crawl) -> Non
 
     assert pipeline.meters.outcomes["superseded"] == 1
     assert of_page not in stored_versions(tables)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "crawl"),
+    [(forgets_it, [("page", 2)]), (forgets_it, [("page", None)]), (changes_it_alike, [("page", 2)])],
+    ids=["forgotten and returns", "forgotten twice", "changed alike"],
+)
+async def test_a_record_that_another_daemon_forestalls_has_replaced_nothing(
+    theirs: Callable[[PageRecord, PageRecord], PageRecord], crawl: Crawl
+) -> None:
+    """The daemon that did replace the version says so in its events, and removes the entries."""
+    tables = MemoryTables()
+
+    of_page, _, *events = await published(Pipeline(tables=tables, records=Forestalled(theirs)), crawl)
+
+    assert of_page["cluster"]["id"] not in str(events)
+    assert [version for _, version in stored_versions(tables)].count(1) == 2
 
 
 async def published(pipeline: Pipeline, crawl: Crawl) -> list[dict[str, Any]]:
