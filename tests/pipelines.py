@@ -141,6 +141,7 @@ class Pipeline:
     skips_matches: bool = False
     has_short_path: bool = False
     layouts: TableLayouts = field(default_factory=TableLayouts)
+    former: FormerVersions = field(default_factory=FormerVersions)  # of the last loop
     is_exactly_once: bool = field(default_factory=lambda: Pipeline.is_exactly_once_by_default)
     is_exactly_once_by_default: ClassVar[bool] = False
 
@@ -194,7 +195,7 @@ class Pipeline:
         """A loop over this pipeline's stores and sinks; `meters` take the place of the pipeline's own."""
         meters = meters or self.meters
         retries = Retries(self.retry_policy, meters, lambda _error: None)
-        former = FormerVersions()
+        self.former = former = FormerVersions()
         return Loop(
             source=source,
             publication=Publication(

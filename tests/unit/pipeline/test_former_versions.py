@@ -31,6 +31,7 @@ CHANGED: Crawl = [("copy", 1), ("page", 2)]
 CHANGED_TWICE: Crawl = [("copy", 1), ("page", 2), ("page", 3)]
 CHANGED_AND_COPIED: Crawl = [("copy", 1), ("page", 2), ("other", 2)]
 CHANGED_TO_SHORT: Crawl = [("copy", 1), ("page", TOO_SHORT)]
+GROWN: Crawl = [("copy", 1), ("brief", 2)]
 CHANGED_AND_LATE: Crawl = [("copy", 1), ("page", 2), ("late", 1)]
 
 
@@ -122,6 +123,7 @@ async def run(pipeline: Pipeline, crawl: Crawl, first_offset: int) -> None:
     source = MemorySource(numbered(values, keys=keys, partition=PARTITION, first_offset=first_offset))
     async with source:
         await pipeline.loop(source).run(asyncio.Event())
+    assert not any(vars(pipeline.former).values()), "versions are kept after their runs are decided"
 
 
 @pytest.mark.parametrize("batch_pages", [1, 2, 4])
@@ -170,7 +172,7 @@ async def test_a_run_that_is_looked_at_again_matches_what_pages_were_when_it_cam
 
 
 @pytest.mark.parametrize("batch_pages", [1, 4])
-@pytest.mark.parametrize("crawl", [CHANGED, CHANGED_AND_COPIED, FORGOTTEN, CHANGED_TO_SHORT])
+@pytest.mark.parametrize("crawl", [CHANGED, CHANGED_AND_COPIED, FORGOTTEN, CHANGED_TO_SHORT, GROWN])
 @pytest.mark.parametrize(
     "stores",
     [
@@ -216,22 +218,22 @@ async def test_a_record_that_another_daemon_forestalls_has_replaced_nothing(
     """The daemon that did replace the version says so in its events, and removes the entries."""
     tables = MemoryTables()
 
-    of_page, _, *events = await published(Pipeline(tables=tables, records=Forestalled(theirs)), crawl)
+    of_page, _, _, *events = await published(Pipeline(tables=tables, records=Forestalled(theirs)), crawl)
 
     assert of_page["cluster"]["id"] not in str(events)
     assert [version for _, version in stored_versions(tables)].count(1) == 2
 
 
 async def published(pipeline: Pipeline, crawl: Crawl) -> list[dict[str, Any]]:
-    """Return the events of two pages and then of a crawl, while the clusters remember no former version."""
+    """Return the events of three pages and then of a crawl, while the clusters remember no former version."""
     pipeline.tombstone_ttl_seconds = 0
     pipeline.event_config = EventConfig(unique=True, undecided=True)
     swept = pipeline.clusters if isinstance(pipeline.clusters, SweptLate) else SweptLate(0)
     times, swept.times = swept.times, 0
-    await run(pipeline, [("page", 1), ("copy", 4)], first_offset=0)
+    await run(pipeline, [("page", 1), ("copy", 4), ("brief", TOO_SHORT)], first_offset=0)
 
     swept.times = times
-    await run(pipeline, crawl, first_offset=2)
+    await run(pipeline, crawl, first_offset=3)
     assert swept.times == 0
     return [msgspec.json.decode(message.value or b"") for message in pipeline.events.messages]
 

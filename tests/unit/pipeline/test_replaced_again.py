@@ -1,0 +1,81 @@
+"""Which version a record has replaced, as it is known when the record is registered again."""
+
+import msgspec
+import pytest
+
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.arrival import Arrival, Registered, Verdict
+from neardup_stream.pipeline.batch import InFlightBatch, Run
+from neardup_stream.pipeline.former_versions import FormerVersions
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.traces import NoTracer
+from tests.unit.pipeline.arrivals import arrival
+
+HANDLE = Handle(1)
+CHANGE = arrival(text=2, offset=1)
+
+
+def record_of(made: Arrival, version: int) -> PageRecord:
+    record = PageRecord.first(
+        page_id=made.page.id,
+        url=made.page.url,
+        text_fingerprint=made.text_fingerprint,
+        position=made.record.position,
+        seen_seconds=0,
+    )
+    return msgspec.structs.replace(record, version=version)
+
+
+BEFORE, AFTER = record_of(arrival(text=1, offset=0), 1), record_of(CHANGE, 2)
+
+
+def run_of(number: int) -> Run:
+    batch = InFlightBatch((), 1, 0, {}, 0, NoTracer().begin(()))
+    return Run(batch, [CHANGE], is_last=True, number=number)
+
+
+def kept_by(*numbers: int) -> FormerVersions:
+    """Return what is kept after runs with these numbers have begun to replace the version before."""
+    former = FormerVersions()
+    for number in numbers:
+        former.add(run_of(number), CHANGE.record.position, HANDLE, BEFORE)
+    return former
+
+
+def known_again(
+    former: FormerVersions, verdict: Verdict = "replayed", handle: Handle = HANDLE, record: PageRecord = AFTER
+) -> PageRecord | None:
+    """Return what the change has replaced, when it is registered again with this result."""
+    (page,) = former.pages_again([Registered(CHANGE, handle, record, verdict)])
+    return page.former
+
+
+@pytest.mark.parametrize("verdict", ["replayed", "unchanged", "superseded"])
+def test_a_record_that_writes_nothing_replaced_what_it_did_before(verdict: Verdict) -> None:
+    assert known_again(kept_by(1), verdict) == BEFORE
+
+
+@pytest.mark.parametrize("verdict", ["new", "returned"])
+def test_a_record_that_writes_a_version_replaced_what_it_does_now(verdict: Verdict) -> None:
+    assert known_again(kept_by(1), verdict) is None
+
+
+def test_a_record_that_was_not_written_has_replaced_nothing() -> None:
+    """The version that it was to replace is the present one still: the store was unavailable before."""
+    assert known_again(kept_by(1), "superseded", record=BEFORE) is None
+
+
+def test_the_page_of_another_handle_was_not_replaced() -> None:
+    """The page has a new record where the one that was replaced was lost, and its place taken."""
+    assert known_again(kept_by(1), handle=Handle(2)) is None
+
+
+def test_what_a_run_replaced_is_dropped_with_that_run_alone() -> None:
+    """A record that is read again is in two runs, while the first one is still decided."""
+    former = kept_by(1, 2)
+
+    former.drop(run_of(1))
+    assert known_again(former) == former.version(HANDLE, BEFORE.version) == BEFORE
+
+    former.drop(run_of(2))
+    assert known_again(former) is former.version(HANDLE, BEFORE.version) is None
