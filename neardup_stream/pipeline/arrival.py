@@ -199,6 +199,7 @@ class Registered(msgspec.Struct, frozen=True, gc=False):
         former: the living version that this arrival replaced; None where it replaced none, or where another
             process did so for it.
         claimed_from: the positions that may have decided the version, where this one claimed it.
+        decided_before: the last version before `former` that was decided, where `former` was not yet.
     """
 
     arrival: Arrival
@@ -207,6 +208,7 @@ class Registered(msgspec.Struct, frozen=True, gc=False):
     verdict: Verdict
     former: PageRecord | None = None
     claimed_from: tuple[Position, ...] = ()
+    decided_before: PageRecord | None = None
 
     @property
     def is_left_to_archives(self) -> bool:

@@ -121,7 +121,7 @@ def gone_row(
     if placement is None or placement.is_superseded:
         return Row("superseded")
     envelope = _Envelope(forgotten.forget.record, config, render)
-    left = _left(placement.departure, stub.handle, forgotten.former)
+    left = _left(placement.departure, stub.handle, forgotten)
     gone = Gone(
         page=GonePage(id=stub.id, url=stub.url, version=stub.version),
         cluster=UNSET if left is None else LeftCluster(id=left.cluster_id, epoch=left.epoch),
@@ -214,7 +214,7 @@ def _place(
     page: EventPage, judged: Judged, placement: Placement, config: EventConfig, envelope: _Envelope
 ) -> Iterator[Message]:
     """Yield the event with the place of the page; one that was alone and still is has one only if wanted."""
-    left = _left(placement.departure, judged.registered.handle, judged.registered.former)
+    left = _left(placement.departure, judged.registered.handle, judged.registered)
     previous = UNSET if left is None else PreviousPlace(version=left.version, cluster=left.cluster_id)
     must_publish = _must_publish(judged.registered, placement)
     if judged.registered.is_left_to_archives:
@@ -282,10 +282,11 @@ class _Left(NamedTuple):
     epoch: int
 
 
-def _left(departure: Departure | None, handle: Handle, former: PageRecord | None) -> _Left | None:
-    """Return what the page left; its record knows that of one that was decided long ago, and stood alone."""
+def _left(departure: Departure | None, handle: Handle, replacing: Registered | Forgotten) -> _Left | None:
+    """Return what the page left; its records know that of one that was decided long ago, and stood alone."""
     if departure is not None:
         return _Left(departure.version, departure.cluster_id, departure.epoch)
+    former = replacing.decided_before or replacing.former
     if former is None or not former.rank or former.state == "expiring":
         return None
     return _Left(former.version, lone_cluster_id(handle, former.version), 1)

@@ -69,6 +69,7 @@ class Forgotten(NamedTuple):
         record: the present record of the page: the stub, or what is newer than the forget.
         former: the living version that this forget replaced; None where it replaced none, or where another
             process did so for it.
+        decided_before: the last version before `former` that was decided, where `former` was not yet.
     """
 
     forget: Forget
@@ -77,6 +78,7 @@ class Forgotten(NamedTuple):
     record: PageRecord | None = None
     former: PageRecord | None = None
     places: tuple[Handle, ...] = ()
+    decided_before: PageRecord | None = None
 
 
 def plan_forget(

@@ -38,10 +38,18 @@ class _Replaced(NamedTuple):
 
 
 class _ReplacedBy(NamedTuple):
-    """A version that the record at a position replaced: of which page, and in which run."""
+    """A version that the record at a position replaced.
+
+    Attributes:
+        handle: of the page.
+        record: the version.
+        decided_before: the last version before it that was decided, where it was not decided itself.
+        run: number of the run with the record that replaced it.
+    """
 
     handle: Handle
     record: PageRecord
+    decided_before: PageRecord | None
     run: int
 
 
@@ -66,7 +74,8 @@ class FormerVersions:
             self._replaced_by.pop(position, None)
             return
         name = handle, version_byte(former.version)
-        self._replaced_by[position] = _ReplacedBy(handle, former, run.number)
+        decided_before = None if former.rank else self._decided_before(handle, former)
+        self._replaced_by[position] = _ReplacedBy(handle, former, decided_before, run.number)
         self._in_order.append((run.number, position, name))
         if former.is_indexed:
             self._replaced[name] = _Replaced(former, run.number, run.row_of(position))
@@ -88,35 +97,42 @@ class FormerVersions:
         return (candidate.handle, candidate.version_byte) in self._replaced
 
     def pages_again(self, pages: list[Registered]) -> list[Registered]:
-        """Return registered pages with the versions that they replaced when they were registered before."""
+        """Return registered pages with the versions that they replaced, now or when registered before."""
         if not self._replaced_by:
             return pages
         return [
-            msgspec.structs.replace(page, former=former)
-            if page.verdict in _WITHOUT_WRITE
-            and (former := self._replaced_at(page.arrival.record.position, page.handle, page.record))
+            msgspec.structs.replace(page, former=replaced.record, decided_before=replaced.decided_before)
+            if (page.former is not None or page.verdict in _WITHOUT_WRITE)
+            and (replaced := self._replaced_at(page.arrival.record.position, page.handle, page.record))
             else page
             for page in pages
         ]
 
     def forgets_again(self, forgets: Sequence[Forgotten]) -> list[Forgotten]:
-        """Return forgets with the versions that they replaced when they were registered before."""
+        """Return forgets with the versions that they replaced, now or when registered before."""
         return [
-            each._replace(former=former)
-            if each.verdict in _WITHOUT_WRITE
-            and (former := self._replaced_at(each.forget.record.position, each.handle, each.record))
+            each._replace(former=replaced.record, decided_before=replaced.decided_before)
+            if (each.former is not None or each.verdict in _WITHOUT_WRITE)
+            and (replaced := self._replaced_at(each.forget.record.position, each.handle, each.record))
             else each
             for each in forgets
         ]
 
     def _replaced_at(
         self, position: Position, handle: Handle | None, present: PageRecord | None
-    ) -> PageRecord | None:
+    ) -> _ReplacedBy | None:
         """Return what the record at a position replaced; None where that is the present version still."""
         replaced = self._replaced_by.get(position)
         if replaced is None or present is None or replaced.handle != handle:
             return None
-        return replaced.record if replaced.record.version < present.version else None
+        return replaced if replaced.record.version < present.version else None
+
+    def _decided_before(self, handle: Handle, undecided: PageRecord) -> PageRecord | None:
+        """Return the last version of a page that was decided before this one, if its run is in flight."""
+        before = self._replaced_by.get(undecided.maker)
+        if before is None or before.handle != handle:
+            return None
+        return before.record if before.record.rank else before.decided_before
 
     def drop(self, run: Run) -> None:
         """Drop what a run and those before it replaced: all records before theirs are decided."""

@@ -207,6 +207,23 @@ async def test_what_a_superseded_record_replaced_is_removed(crawl: Crawl) -> Non
     assert of_page not in stored_versions(tables)
 
 
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("last", [3, None], ids=["changes twice", "changes and is forgotten"])
+async def test_a_page_leaves_the_version_that_was_decided_where_the_next_one_was_superseded(
+    last: int | None, times: int
+) -> None:
+    """Both come in one batch, so that the second one is registered before the first is looked at again."""
+    tables = MemoryTables()
+    pipeline = Pipeline(tables=tables, clusters=SweptLate(times))
+
+    of_page, *_, event = await published(pipeline, [("page", 2), ("page", last)])
+
+    assert pipeline.meters.outcomes["superseded"] == 1
+    left = event["previous"]["cluster"] if last else event["cluster"]["id"]
+    assert left == of_page["cluster"]["id"]
+    assert {version for _, version in stored_versions(tables)} == ({1, 3} if last else {1})
+
+
 @pytest.mark.parametrize(
     ("theirs", "crawl"),
     [(forgets_it, [("page", 2)]), (forgets_it, [("page", None)]), (changes_it_alike, [("page", 2)])],
