@@ -1,5 +1,7 @@
 """Which version a record has replaced, as it is known when the record is registered again."""
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
@@ -29,9 +31,9 @@ def record_of(made: Arrival, version: int) -> PageRecord:
 BEFORE, AFTER = record_of(arrival(text=1, offset=0), 1), record_of(CHANGE, 2)
 
 
-def run_of(number: int) -> Run:
+def run_of(number: int, item: Arrival = CHANGE) -> Run:
     batch = InFlightBatch((), 1, 0, {}, 0, NoTracer().begin(()))
-    return Run(batch, [CHANGE], is_last=True, number=number)
+    return Run(batch, [item], is_last=True, number=number)
 
 
 def kept_by(*numbers: int) -> FormerVersions:
@@ -79,3 +81,29 @@ def test_what_a_run_replaced_is_dropped_with_that_run_alone() -> None:
 
     former.drop(run_of(2))
     assert known_again(former) is former.version(HANDLE, BEFORE.version) is None
+
+
+@pytest.mark.parametrize(
+    ("handles", "ranks", "decided"),
+    [
+        pytest.param((1, 1, 1), (5, 0, 0), 1, id="two versions were superseded"),
+        pytest.param((1, 1, 1), (5, 6, 0), 2, id="one version was superseded"),
+        pytest.param((1, 1, 1), (5, 6, 7), None, id="the version that it replaced was decided"),
+        pytest.param((1, 1, 1), (0, 0, 0), None, id="none was decided"),
+        pytest.param((1, 2, 2), (5, 0, 0), None, id="a page at another handle had the decided one"),
+    ],
+)
+def test_the_version_before_those_that_were_not_decided_is_known(
+    handles: Sequence[int], ranks: Sequence[int], decided: int | None
+) -> None:
+    """Versions 1 to 3 are replaced one after the other, by the records at offsets 1 to 3."""
+    arrivals = [arrival(text=number, offset=number) for number in range(4)]
+    versions = [record_of(each, number) for number, each in enumerate(arrivals, start=1)]
+    former = FormerVersions()
+    for made, record, handle, rank in zip(arrivals[1:], versions, handles, ranks, strict=False):
+        replaced = msgspec.structs.replace(record, rank=rank)
+        former.add(run_of(1, made), made.record.position, Handle(handle), replaced)
+
+    (page,) = former.pages_again([Registered(arrivals[3], Handle(handles[2]), versions[3], "replayed")])
+
+    assert (page.decided_before and page.decided_before.version) == decided
