@@ -98,7 +98,8 @@ class SpreadPreparation:
     ) -> AsyncGenerator[Prepared, None]:
         """Yield each batch, prepared, in the order of the input.
 
-        So many are prepared at once that all workers have pieces, but at least `BATCHES_AT_ONCE`. Close the
+        So many are prepared at once that all workers have pieces, but at least `BATCHES_AT_ONCE`. A batch
+        without records says that the input is silent: neither it nor those before it wait for more. Close the
         generator if it is left early; that closes `batches` too.
         """
         in_flight: deque[_Batch] = deque()
@@ -107,7 +108,7 @@ class SpreadPreparation:
                 async for records in batches:
                     pieces = self._begin(records)
                     in_flight.append(_Batch(pieces, max(len(pieces), _size_bytes(records) // _PIECE_BYTES)))
-                    if self._are_enough(in_flight):
+                    while in_flight and (not records or self._are_enough(in_flight)):
                         yield await _first(in_flight)
             while in_flight:
                 yield await _first(in_flight)

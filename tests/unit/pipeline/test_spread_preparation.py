@@ -214,6 +214,21 @@ async def test_so_many_batches_are_read_ahead_as_workers_have_pieces(
     assert 20 - len(list(read)) == batches_read
 
 
+async def test_nothing_is_kept_while_the_input_is_silent() -> None:
+    """Or a signal would not end a command that reads a pipe."""
+
+    async def silent() -> AsyncGenerator[Sequence[Record], None]:
+        yield batches({})[0][:1]
+        yield []
+        await asyncio.Event().wait()
+
+    with SpreadPreparation([GuardedPreparation(build, LIMITS, NoMeters())]) as spread:
+        async with asyncio.timeout(60), aclosing(spread.prepared(silent())) as prepared:
+            counts = [len((await anext(prepared)).records) for _ in range(2)]
+
+    assert counts == [1, 0]
+
+
 async def test_a_run_that_is_left_early_closes_its_input_and_waits_for_no_worker() -> None:
     closed: list[bool] = []
 
