@@ -44,10 +44,6 @@ class MetricRegistry:
         """Create a histogram; `name` without prefix."""
         return Histogram(f"{PREFIX}{name}", meaning, labels, registry=self.prometheus, buckets=buckets)
 
-    def sample(self, name: str, **labels: str) -> float:
-        """Return the value of one sample, by its full name; 0 if there is none."""
-        return self.prometheus.get_sample_value(name, labels) or 0.0
-
     def render(self) -> bytes:
         """Everything in Prometheus' text format."""
         return generate_latest(self.prometheus)

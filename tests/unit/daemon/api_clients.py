@@ -73,10 +73,13 @@ class Server:
 
     def ended(self, reason: str) -> int:
         """Return how many connections the server ended for a reason."""
-        return int(self._registry.sample("neardup_api_connections_ended_total", reason=reason))
+        return self._sample("neardup_api_connections_ended_total", reason=reason)
 
     def open(self) -> int:
-        return int(self._registry.sample("neardup_api_connections"))
+        return self._sample("neardup_api_connections")
+
+    def _sample(self, name: str, **labels: str) -> int:
+        return int(self._registry.prometheus.get_sample_value(name, labels) or 0)
 
     def leave(self) -> None:
         for client in self._clients:
