@@ -19,7 +19,7 @@ class Content(NamedTuple):
 
     Attributes:
         text_fingerprint: of the whole sequence of tokens.
-        has_enough_tokens: whether there are enough tokens.
+        has_enough_tokens: whether it is long enough to be judged.
         scope: the scope within which the page is compared.
     """
 

@@ -256,9 +256,8 @@ class KafkaSource:
             await self._finish()
         for one, offset in offsets.items():
             start = await self._start_offsets.after_a_gap(consumer, one, offset)
-            if (
-                progress is self._progress
-            ):  # otherwise there was a rebalance, and another consumer may have continued
+            # Otherwise there was a rebalance, and another consumer may have continued.
+            if progress is self._progress:
                 await self._begin(consumer, one, start)
 
     async def _begin(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int) -> None:
