@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from neardup_stream.cancellation import watch_cancellation
 from neardup_stream.errors import ConfigError, DependencyLost, StoreUnavailable, Unavailable
 from neardup_stream.meters import Dependency, PipelineMeters
 
@@ -162,16 +163,14 @@ async def _uncancelled(step: Callable[[], Awaitable[T]]) -> T:
     Before Python 3.12 `asyncio.wait_for`, which clients use inside, may swallow a cancellation that arrives
     as its inner work ends; the task would then continue although it was cancelled.
     """
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - a coroutine runs in a task
-    before = task.cancelling()  # above 0 for good where a cancellation was caught
+    is_cancelled = watch_cancellation()
     try:
         result = await step()
     except Unavailable:
-        if task.cancelling() > before:
+        if is_cancelled():
             raise asyncio.CancelledError from None
         raise
-    if task.cancelling() > before:
+    if is_cancelled():
         raise asyncio.CancelledError
     return result
 

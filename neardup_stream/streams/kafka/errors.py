@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from aiokafka import errors as kafka
 
+from neardup_stream.cancellation import watch_cancellation
 from neardup_stream.errors import ConfigError, CorruptData, NeardupError, StreamReason, StreamUnavailable
 
 __all__ = ["FAULTS", "Fault", "fault_of", "kafka_errors", "unavailable"]
@@ -210,8 +211,7 @@ def kafka_errors(doing: str, right: str = "Describe") -> Iterator[None]:
         StreamUnavailable: they are unavailable, or electing a leader.
         CorruptData: the topic is damaged.
     """
-    task = asyncio.current_task()
-    before = task.cancelling() if task else 0  # above 0 for good where a cancellation was caught
+    is_cancelled = watch_cancellation()
     try:
         yield
     except TimeoutError as error:
@@ -219,7 +219,7 @@ def kafka_errors(doing: str, right: str = "Describe") -> Iterator[None]:
     except kafka.KafkaError as error:
         raise _error(fault_of(error), f"{doing}: {error or type(error).__name__}", right) from error
     except asyncio.CancelledError as error:
-        if task is None or task.cancelling() > before:
+        if is_cancelled():
             raise
         # A task of the client ended, and this one asked for its result: it is not to end itself.
         raise _error(_OTHER, f"{doing}: a task of the client was cancelled", right) from error
