@@ -32,7 +32,8 @@ from neardup_stream.invariants.evidence import Evidence, PublishedEvent, shown, 
 from neardup_stream.invariants.history import Violation
 from neardup_stream.invariants.inputs import Input, InputKind
 from neardup_stream.page import PageId
-from neardup_stream.stores.page_record import LATER_PARTITIONS, PageRecord
+from neardup_stream.stores.applied_positions import LATER_PARTITIONS
+from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import former_merge_event_id, merge_event_id
 
 __all__ = ["judge_outcomes"]

@@ -14,7 +14,6 @@ The life of a page:
 A page that returns, at any point of it, gets a higher version.
 """
 
-from collections.abc import Iterable
 from typing import Self, Unpack
 
 import msgspec
@@ -23,17 +22,12 @@ from neardup_stream.errors import CorruptData
 from neardup_stream.match import version_byte
 from neardup_stream.message import Partition, Position, epoch_of, topic_of
 from neardup_stream.page import Fingerprint64, PageId
+from neardup_stream.stores.applied_positions import Applied, Later, applied_at, highest_epochs, position_of
 from neardup_stream.stores.cluster_store import RANK_BYTES
 from neardup_stream.stores.page_fields import FirstFields, PageState
 
-__all__ = ["CONTENT_MASK", "LATER_PARTITIONS", "PageRecord", "PageState", "decided_text", "record_header"]
+__all__ = ["CONTENT_MASK", "PageRecord", "PageState", "decided_text", "record_header"]
 
-
-_Applied = tuple[str, int, int]
-"""input id, partition number, offset."""
-
-LATER_PARTITIONS = 4
-"""A page comes in one partition of a topic; each file it comes in again is another one."""
 
 CONTENT_MASK = 0xFFFF_FFFF
 """What of a text fingerprint is `PageRecord.content`."""
@@ -59,21 +53,21 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         whole_count: shingles of the whole text, repeats included; 0 where no frame was taken out.
         whole_bands: band words of the whole text, where the index has them beside those of the content.
         other_id: the page's id where it differs from the URL, else empty.
-        later: last applied offset of the partitions that brought this page after `made_by`, the latest last;
-            at most LATER_PARTITIONS of them.
+        later: last applied offset of the other partitions that brought this page, see `Later`.
         scope: within what the page is compared; empty for everything.
         state: where the page is in its life.
         is_return: whether the page was known before and went: subscribers may hold an earlier version, which
             the clusters have forgotten.
         claimed: the positions that made this version, or claimed it, before `made_by` did; the latest last.
         rank: when this version was decided, below 2**48; 0 while it was not.
+        former_count: how many of `later`, from the first, brought former versions only.
     """
 
     url: str
     fingerprint: int
     text_fingerprint: int
     version: int
-    made_by: _Applied
+    made_by: Applied
     seen_seconds: int
     sketch: bytes = b""
     shingle_count: int = 0
@@ -83,12 +77,13 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
     whole_bands: bytes = b""
     # The rarer a field is set, the further back: defaults are left out from the end.
     other_id: str = ""
-    later: tuple[_Applied, ...] = ()
+    later: tuple[Applied, ...] = ()
     scope: str = ""
     state: PageState = "live"
     is_return: bool = False
-    claimed: tuple[_Applied, ...] = ()
+    claimed: tuple[Applied, ...] = ()
     rank: int = 0
+    former_count: int = 0
 
     @property
     def id(self) -> PageId:
@@ -118,21 +113,21 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
     @property
     def maker(self) -> Position:
         """The position whose content this version is."""
-        return _position(self.made_by)
+        return position_of(self.made_by)
 
     @property
     def positions(self) -> tuple[Position, ...]:
         """The position that made this version, then those at which it was seen again, the latest first."""
-        return tuple(map(_position, (self.made_by, *reversed(self.later))))
+        return tuple(map(position_of, (self.made_by, *reversed(self._later.again))))
 
     @property
     def former_makers(self) -> tuple[Position, ...]:
         """The positions at which this version may have been decided before `made_by` claimed it."""
-        return tuple(map(_position, self.claimed))
+        return tuple(map(position_of, self.claimed))
 
     def is_made_by(self, position: Position) -> bool:
         """Return whether this version's content came from `position`."""
-        return self.made_by == _applied(position)
+        return self.made_by == applied_at(position)
 
     def last_applied(self, partition: Partition) -> int | None:
         """Highest offset of `partition` that this record has seen, None when it never saw one."""
@@ -150,24 +145,27 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         if not any("@" in each[0] for each in applied):
             return False
         topic, epoch = topic_of(position.partition.input_id), epoch_of(position.partition.input_id)
-        return epoch is not None and epoch < _highest_epochs(applied).get(topic, 0)
+        return epoch is not None and epoch < highest_epochs(applied).get(topic, 0)
 
     def seen_again(self, position: Position, seen_seconds: int) -> Self:
         """Return the record after the same content came from a later position."""
-        others = tuple(applied for applied in self.later if applied[:2] != _applied(position)[:2])
+        later = self._later.seen_again(applied_at(position), self.made_by)
         return msgspec.structs.replace(
             self,
-            later=_latest((*others, _applied(position)), self.made_by),
+            later=later.applied,
+            former_count=later.former_count,
             seen_seconds=max(self.seen_seconds, seen_seconds),
         )
 
     def claimed_by(self, position: Position, seen_seconds: int) -> Self:
         """Return the same version, to be decided at another position: its maker may never come again."""
-        made_by = _applied(position)
+        made_by = applied_at(position)
+        later = self._later.claimed(self.made_by, made_by)
         return msgspec.structs.replace(
             self,
             made_by=made_by,
-            later=self._later_than(made_by),
+            later=later.applied,
+            former_count=later.former_count,
             seen_seconds=max(self.seen_seconds, seen_seconds),
             claimed=(*(each for each in self.claimed if each != made_by), self.made_by),
             rank=0,
@@ -179,18 +177,22 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
 
     def followed_by(self, new: Self) -> Self:
         """Return the next version of the page: the content of `new`, and the offsets of this record."""
-        later = self._later_than(new.made_by)
+        later = self._later.followed(self.made_by, new.made_by)
         has_gone = self.state in ("expiring", "gone")
         is_return = has_gone or (
             self.is_return and not self.rank
         )  # a return that was not decided is still one
-        return msgspec.structs.replace(new, version=self.version + 1, later=later, is_return=is_return)
+        return msgspec.structs.replace(
+            new,
+            version=self.version + 1,
+            later=later.applied,
+            former_count=later.former_count,
+            is_return=is_return,
+        )
 
-    def _later_than(self, made_by: _Applied) -> tuple[_Applied, ...]:
-        """Return the offsets of `later` once `made_by` makes a version: the other partitions, latest last."""
-        last = {applied[:2]: applied for applied in (self.made_by, *self.later)}
-        last.pop(made_by[:2], None)
-        return _latest(tuple(last.values()), made_by)
+    @property
+    def _later(self) -> Later:
+        return Later(self.later, self.former_count)
 
     def expiring(self) -> Self:
         """Return the record of the same page as expiring; it never becomes live again."""
@@ -215,7 +217,7 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
     def forgotten_by(self, position: Position, seen_seconds: int) -> Self:
         """Return the stub after the record at `position` has forgotten the page, with its own version."""
         return self.followed_by(
-            msgspec.structs.replace(self.expired(seen_seconds), made_by=_applied(position), rank=0)
+            msgspec.structs.replace(self.expired(seen_seconds), made_by=applied_at(position), rank=0)
         )
 
     @classmethod
@@ -247,14 +249,15 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
             url=url,
             fingerprint=fingerprint,
             version=floor + 1,
-            made_by=_applied(position),
+            made_by=applied_at(position),
             other_id="" if page_id == url else page_id,
             **fields,
         )
 
     def pack(self) -> bytes:
         """Return the stored bytes; equal records pack to equal bytes."""
-        fields = msgspec.structs.astuple(self)[:-1]  # the rank is in the header
+        fields = msgspec.structs.astuple(self)
+        fields = (*fields[:_RANK], 0, *fields[_RANK + 1 :])  # the rank is in the header
         # The fields behind those of a plain page are nearly always defaults: one comparison leaves all out.
         kept = _PLAIN_COUNT if fields[_PLAIN_COUNT:] == _RARE_DEFAULTS else len(fields)
         while kept > _REQUIRED_COUNT and fields[kept - 1] == _DEFAULTS[kept - _REQUIRED_COUNT - 1]:
@@ -278,23 +281,6 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
             )
         rank = int.from_bytes(packed[:RANK_BYTES], "big")
         return msgspec.structs.replace(record, rank=rank) if rank else record
-
-
-def _latest(later: tuple[_Applied, ...], made_by: _Applied) -> tuple[_Applied, ...]:
-    """Return the last of these offsets, without those of epochs that have ended."""
-    highest = _highest_epochs((*later, made_by))
-    if highest:
-        later = tuple(each for each in later if (epoch_of(each[0]) or 0) >= highest.get(topic_of(each[0]), 0))
-    return later[-LATER_PARTITIONS:]
-
-
-def _highest_epochs(applied: Iterable[_Applied]) -> dict[str, int]:
-    """Return, by topic, its highest epoch; a topic of which only epoch 0 was applied may be left out."""
-    highest: dict[str, int] = {}
-    for input_id, *_ in applied:
-        if "@" in input_id and (epoch := epoch_of(input_id)) is not None:
-            highest[topic_of(input_id)] = max(epoch, highest.get(topic_of(input_id), 0))
-    return highest
 
 
 def record_header(rank: int, version_byte: int) -> bytes:
@@ -329,13 +315,5 @@ _decoder = msgspec.msgpack.Decoder(PageRecord)
 _DEFAULTS = tuple(field.default for field in msgspec.structs.fields(PageRecord) if not field.required)
 _REQUIRED_COUNT = sum(field.required for field in msgspec.structs.fields(PageRecord))
 _PLAIN_COUNT = PageRecord.__struct_fields__.index("bands") + 1
-_RARE_DEFAULTS = _DEFAULTS[_PLAIN_COUNT - _REQUIRED_COUNT : -1]
-
-
-def _applied(position: Position) -> _Applied:
-    return position.partition.input_id, position.partition.number, position.offset
-
-
-def _position(applied: _Applied) -> Position:
-    input_id, number, offset = applied
-    return Position(Partition(input_id, number), offset)
+_RARE_DEFAULTS = _DEFAULTS[_PLAIN_COUNT - _REQUIRED_COUNT :]
+_RANK = PageRecord.__struct_fields__.index("rank")

@@ -8,7 +8,7 @@ import pytest
 
 from neardup_stream.events import EventName
 from neardup_stream.invariants.history import History
-from neardup_stream.stores.page_record import LATER_PARTITIONS
+from neardup_stream.stores.applied_positions import LATER_PARTITIONS
 from neardup_stream.wire.events import event_id, former_merge_event_id, merge_event_id
 from tests.events import At, duplicate, gone, merge, undecided, unique
 from tests.page_histories import page_url
