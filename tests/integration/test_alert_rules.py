@@ -205,6 +205,27 @@ def test_a_slow_topic_of_which_nothing_can_be_read_fires_its_alert(tmp_path: Pat
     assert judge({**WELL, **slow}, {20: set(), 60: {"NeardupInputUnreadable"}}, tmp_path) == ""
 
 
+def test_one_dead_letter_in_a_quiet_hour_after_busy_ones_fires_none(tmp_path: Path) -> None:
+    """All that came in a quarter of an hour; the others of six hours came among many readable records."""
+    outcomes = {
+        f'neardup_outcomes_total{{{ME},outcome="unique"}}': "0+1000x40 40000x80",
+        f'neardup_outcomes_total{{{ME},outcome="dead_letter"}}': "0+5x40 200x29 201x50",
+    }
+
+    assert judge({**WELL, **outcomes}, {minute: set() for minute in range(END_MINUTES)}, tmp_path) == ""
+
+
+def test_a_topic_that_becomes_readable_again_is_reported_no_longer(tmp_path: Path) -> None:
+    """Though most of six hours was dead letters."""
+    outcomes = {
+        f'neardup_outcomes_total{{{ME},outcome="unique"}}': "0x60 0+10x60",
+        f'neardup_outcomes_total{{{ME},outcome="dead_letter"}}': "0+1000x60 60000x60",
+    }
+
+    expected = {30: {"NeardupInputUnreadable"}, 60: {"NeardupInputUnreadable"}, 80: set(), 110: set()}
+    assert judge({**WELL, **outcomes}, expected, tmp_path) == ""
+
+
 def test_a_group_that_disappears_fires_its_alert_beside_a_group_that_runs(tmp_path: Path) -> None:
     gone = {'up{job="neardup-crawl",instance="b"}': "1x9 stale"}
 
