@@ -48,6 +48,7 @@ WELL: Final[Values] = {
     f'neardup_delivery_delay_seconds_bucket{{{ME},le="300.0"}}': "0+1000x120",
     f'neardup_delivery_delay_seconds_bucket{{{ME},le="900.0"}}': "0+1000x120",
     f'neardup_delivery_delay_seconds_bucket{{{ME},le="+Inf"}}': "0+1000x120",
+    f"neardup_delivery_delay_seconds_count{{{ME}}}": "0+1000x120",
     f'neardup_event_loop_delay_seconds_bucket{{{ME},le="1.0"}}': "0+240x120",
     f"neardup_event_loop_delay_seconds_count{{{ME}}}": "0+240x120",
 }
@@ -224,6 +225,55 @@ def test_a_topic_that_becomes_readable_again_is_reported_no_longer(tmp_path: Pat
 
     expected = {30: {"NeardupInputUnreadable"}, 60: {"NeardupInputUnreadable"}, 80: set(), 110: set()}
     assert judge({**WELL, **outcomes}, expected, tmp_path) == ""
+
+
+def test_a_few_late_records_in_a_quiet_hour_fire_none(tmp_path: Path) -> None:
+    """Though they are all that came."""
+    quiet = {
+        f'neardup_delivery_delay_seconds_bucket{{{ME},le="300.0"}}': "0+1000x40 40000x80",
+        f'neardup_delivery_delay_seconds_bucket{{{ME},le="900.0"}}': "0+1000x40 40000x19 40000+1x3 40003x57",
+        f'neardup_delivery_delay_seconds_bucket{{{ME},le="+Inf"}}': "0+1000x40 40000x19 40000+1x3 40003x57",
+        f"neardup_delivery_delay_seconds_count{{{ME}}}": "0+1000x40 40000x19 40000+1x3 40003x57",
+    }
+
+    assert judge({**WELL, **quiet}, {minute: set() for minute in range(END_MINUTES)}, tmp_path) == ""
+
+
+LOOP = "neardup_event_loop_delay_seconds"
+NEW = 'job="neardup",instance="b"'
+
+
+@pytest.mark.parametrize(
+    ("count", "below"),
+    [
+        pytest.param("103+240x120", "100+240x120", id="seen-when-it-was-blocked-before"),
+        pytest.param("_x20 103+240x99", "_x20 100+240x99", id="seen-late"),
+        pytest.param("3+240x20 0+240x99", "1+240x20 0+240x99", id="restarted"),
+        pytest.param(
+            "3+240x20 stale _x5 5+240x93", "1+240x20 stale _x5 5+240x93", id="restarted-after-a-pause"
+        ),
+    ],
+)
+def test_a_loop_that_is_not_blocked_while_it_is_watched_fires_none(
+    count: str, below: str, tmp_path: Path
+) -> None:
+    values = {f"{LOOP}_count{{{NEW}}}": count, f'{LOOP}_bucket{{{NEW},le="1.0"}}': below}
+
+    assert judge({**WELL, **values}, {minute: set() for minute in range(END_MINUTES)}, tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("count", "below"),
+    [
+        pytest.param("103+240x40 9704+240x80", "100+240x40 9700+240x80", id="once"),
+        pytest.param("3+240x40 1+240x80", "3+240x40 0+240x80", id="in-the-first-minute-after-a-restart"),
+    ],
+)
+def test_a_loop_that_is_blocked_for_a_second_fires_its_alert(count: str, below: str, tmp_path: Path) -> None:
+    values = {f"{LOOP}_count{{{NEW}}}": count, f'{LOOP}_bucket{{{NEW},le="1.0"}}': below}
+
+    expected = {39: set(), 42: {"NeardupEventLoopBlocked"}, 53: set()}
+    assert judge({**WELL, **values}, expected, tmp_path) == ""
 
 
 def test_a_group_that_disappears_fires_its_alert_beside_a_group_that_runs(tmp_path: Path) -> None:
