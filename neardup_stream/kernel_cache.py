@@ -8,8 +8,9 @@ Here the directory's name is a hash of every source file of the kernel, and of w
 any of them gives an empty cache, as another installation does.
 
 Numba also fails at import if it can write neither beside the source nor into the user's home, as in a
-read-only container. Then a temporary directory is used, for this process and its children. Each kernel that a
-read-only directory holds, as in an image that was built with it, is copied from there.
+read-only container. Then a temporary directory is used, for this process and its children, and removed with
+it, or by the next one if it was killed. Each kernel that a read-only directory holds, as in an image that was
+built with it, is copied from there.
 """
 
 import atexit
@@ -23,12 +24,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
 
 from neardup_stream.held_signals import held_signals
 from neardup_stream.numba_compat import loading_machine_code
+from neardup_stream.private_directory import private_directory
 from neardup_stream.temporary_files import temporary_files_unavailable
 from neardup_stream.version import __version__
 
@@ -179,11 +182,13 @@ def _temporary(replaced: Sequence[Path]) -> Path:
     Raises:
         StreamUnavailable: there is no room for one.
     """
+    kept = ExitStack()
     try:
-        directory = Path(tempfile.mkdtemp(prefix="neardup-stream-kernels-"))
+        parent = Path(tempfile.gettempdir())
+        directory = kept.enter_context(private_directory(parent, "neardup-stream-kernels-"))
     except OSError as error:
         raise temporary_files_unavailable(error, _NUMBA_SETTING) from error
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    atexit.register(kept.close)
     for each in replaced:
         (directory / _REPLACED).symlink_to(each.absolute())
     return directory

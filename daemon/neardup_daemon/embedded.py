@@ -27,8 +27,8 @@ from time import monotonic
 from typing import Final, Self, TextIO
 
 from neardup_daemon.logs import log_event
-from neardup_daemon.private_directory import private_directory
 from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.private_directory import private_directory
 from neardup_stream.stores.redis.servers import PACKING_LIMITS
 from neardup_stream.temporary_files import temporary_files_unavailable
 
@@ -158,7 +158,7 @@ def _socket_directory() -> Iterator[Path]:
         parent = None
         try:
             parent = _short_directory()
-            private = stack.enter_context(private_directory(parent))
+            private = stack.enter_context(private_directory(parent, "nd-"))
         except OSError as error:
             setting = f"TMPDIR, in at most {_LONGEST_DIRECTORY} bytes,"
             raise temporary_files_unavailable(error, setting, parent) from error

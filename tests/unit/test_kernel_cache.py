@@ -4,7 +4,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,20 @@ print((cache / "kernel_1" / "page.nbc").read_text(), cache, sep="\\n", flush=Tru
 (cache / "complete").touch()
 if sys.argv[2:]:
     subprocess.run([sys.executable, __file__, *sys.argv[2:]], check=True)
+"""
+
+HOLD_A_CACHE = """
+import os, sys
+from pathlib import Path
+from neardup_stream.kernel_cache import prepare_kernel_cache
+
+cache = prepare_kernel_cache([Path(sys.argv[1])])
+forked = not sys.argv[2] or os.fork()
+if forked:
+    print(cache, flush=True)
+sys.stdin.read()
+if not forked:
+    os._exit(0)
 """
 
 
@@ -144,6 +159,54 @@ def test_the_temporary_directory_is_removed_at_exit(sources: list[Path]) -> None
     assert not Path(done.stdout.strip()).parent.exists()
 
 
+def test_the_temporary_directory_of_a_killed_process_is_removed_by_the_next(
+    sources: list[Path], tmp_path: Path
+) -> None:
+    """Each takes the room of a kernel, which a small /tmp in memory has not for many."""
+    places = tmp_path / "temporary"
+    places.mkdir()
+    with holding_a_cache(sources, places) as (killed, left), holding_a_cache(sources, places) as (_, used):
+        assert left.exists()
+        killed.kill()
+        killed.wait()
+        with holding_a_cache(sources, places) as (_, made):
+            assert set(places.iterdir()) == {used, made}
+
+
+def test_the_temporary_directory_is_kept_while_a_forked_child_of_a_killed_process_lives(
+    sources: list[Path], tmp_path: Path
+) -> None:
+    places = tmp_path / "temporary"
+    places.mkdir()
+    with holding_a_cache(sources, places, forks=True) as (killed, left):
+        killed.kill()
+        killed.wait()
+        with holding_a_cache(sources, places) as (_, made):
+            assert set(places.iterdir()) == {left, made}
+        assert killed.stdin is not None
+        killed.stdin.close()
+        assert killed.stdout is not None
+        killed.stdout.read()  # until the child has ended
+        with holding_a_cache(sources, places) as (_, made):
+            assert set(places.iterdir()) == {made}
+
+
+def test_what_others_have_in_the_place_for_temporary_files_is_left_alone(
+    sources: list[Path], tmp_path: Path
+) -> None:
+    places, elsewhere = tmp_path / "temporary", tmp_path / "elsewhere"
+    for directory in (places / "neardup-stream-kernels-of-another-program", elsewhere):
+        directory.mkdir(parents=True)
+        (directory / "kept").touch()
+    (elsewhere / "owner").touch()
+    (places / "neardup-stream-kernels-link").symlink_to(elsewhere)
+
+    with holding_a_cache(sources, places):
+        pass
+
+    assert len(list(places.glob("neardup-stream-kernels-*/kept"))) == 2
+
+
 def test_kernels_that_were_compiled_where_nothing_can_be_written_are_copied(
     sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +246,20 @@ def test_a_kernel_that_was_compiled_in_part_is_compiled_to_its_end(
     assert not was_complete
     assert holds_kernel(cache)
     assert [record.name for record in caplog.records].count("neardup_stream.kernel_cache") == 1
+
+
+@contextmanager
+def holding_a_cache(
+    sources: Sequence[Path], temporary: Path, *, forks: bool = False
+) -> "Iterator[tuple[subprocess.Popen[str], Path]]":
+    """Run a process that has a temporary directory until the block ends; also yields the directory."""
+    environ = {**os.environ, "XDG_CACHE_HOME": NOWHERE, "TMPDIR": str(temporary)}
+    command = [sys.executable, "-c", HOLD_A_CACHE, str(sources[0]), "forks" if forks else ""]
+    with subprocess.Popen(
+        command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        yield process, Path(process.stdout.readline().strip()).parent
 
 
 def run_without_write_access(

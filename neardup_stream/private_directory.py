@@ -1,7 +1,8 @@
-"""Create a directory for the socket of a private server: for its user alone, removed with its process.
+"""Create a temporary directory for its user alone, which is removed with its process.
 
 A process that is killed cannot remove its directory, so the next one does. A lock in each directory marks
-those still in use.
+those still in use. The kernel releases it once the process has ended, and those that it forked, unless they
+closed it.
 """
 
 import fcntl
@@ -15,19 +16,25 @@ from stat import S_ISDIR
 
 __all__ = ["private_directory"]
 
-_PREFIX = "nd-"
 _LOCK = "owner"
 
 
 @contextmanager
-def private_directory(parent: Path) -> Iterator[Path]:
+def private_directory(parent: Path, prefix: str) -> Iterator[Path]:
     """Create a directory in `parent` and remove it, with all in it, when the block ends.
 
     Directories that killed processes of this user left in `parent` are removed first.
+
+    Args:
+        parent: where it is created; others may write there.
+        prefix: of its name, and of those that are removed.
+
+    Raises:
+        OSError: it cannot be created.
     """
-    for left in parent.glob(f"{_PREFIX}*"):
+    for left in parent.glob(f"{prefix}*"):
         _remove_if_left(left)
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent, ignore_cleanup_errors=True) as name:
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True) as name:
         directory = Path(name)
         with _locked(directory):
             yield directory
