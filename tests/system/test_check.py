@@ -43,12 +43,13 @@ def test_findings_are_printed_as_they_are_made(redis_server: RedisServer) -> Non
         settings = (*new_index(redis_server).settings, broker, "kafka.request_timeout_seconds=300")
         words = ["check", *(word for setting in settings for word in ("--set", setting))]
         with piped_program(words) as run:
-            early = [run.stdout.readline() for _ in range(4)]
+            early = [run.stdout.readline() for _ in range(5)]
             silent.close()
             late = run.stdout.read()
             ended = run.child.wait(60)
 
-    assert [line[:11] for line in early] == [b"  ok  index", b"  ok  redis", b"warn  redis", b"  ok  redis"]
+    index, redis, warned = b"  ok  index", b"  ok  redis", b"warn  redis"
+    assert [line[:11] for line in early] == [index, redis, warned, warned, redis]
     assert [line[:11] for line in late.splitlines()] == [b" BAD  kafka"]
     assert ended == 2
 
@@ -77,6 +78,15 @@ def test_a_redis_that_forgets_when_it_restarts_is_warned_about(namespace: str, a
     assert (b"warn  redis: it keeps no append-only file" in run.stdout) == (appends == "no")
 
 
+@pytest.mark.parametrize("limit", ["0", "1gb"])
+def test_a_redis_without_a_limit_of_its_memory_is_warned_about(namespace: str, limit: str) -> None:
+    """Of a full machine no alert would say anything before the kernel kills the server."""
+    with start_redis(options={"maxmemory": limit}) as server:
+        run = call("check", "--set", f"redis.url={server.url}", "--set", f"redis.namespace={namespace}")
+
+    assert (b"warn  redis: it has no maxmemory, so no alert" in run.stdout) == (limit == "0")
+
+
 def test_a_redis_that_could_not_write_to_its_disk_is_warned_about() -> None:
     sound, failing = (judge_servers(ServerFacts("Redis", (), disk_error_nodes=each)) for each in ((), ("",)))
 
@@ -84,13 +94,16 @@ def test_a_redis_that_could_not_write_to_its_disk_is_warned_about() -> None:
     assert [each.grade for each in failing] == ["warning"]
 
 
-def test_of_a_cluster_the_nodes_that_are_full_or_forget_are_named() -> None:
-    facts = ServerFacts("Redis", (), full_nodes=("a:1",), forgetful_nodes=("a:1", "b:2"))
+def test_of_a_cluster_the_nodes_that_are_full_forget_or_have_no_limit_are_named() -> None:
+    facts = ServerFacts(
+        "Redis", (), full_nodes=("a:1",), forgetful_nodes=("a:1", "b:2"), unlimited_nodes=("b:2",)
+    )
 
-    full, forgetful = judge_servers(facts)
+    full, forgetful, unlimited = judge_servers(facts)
 
     assert "its memory at a:1 is at maxmemory" in full.sentence
     assert "no append-only file at a:1, b:2, so" in forgetful.sentence
+    assert "no maxmemory at b:2, so" in unlimited.sentence
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,12 @@ def judge_servers(facts: ServerFacts) -> Iterator[Finding]:
             f"redis: it keeps no append-only file{_place(facts.forgetful_nodes)}, so a restart loses what its"
             " last snapshot lacks, and then daemons wait for 'recover': set appendonly yes",
         )
+    if facts.unlimited_nodes:
+        yield Finding(
+            "warning",
+            f"redis: it has no maxmemory{_place(facts.unlimited_nodes)}, so no alert says that memory runs"
+            " out, and then the kernel may kill it: set maxmemory (deploy/redis.conf says to what)",
+        )
 
 
 def _place(nodes: Sequence[str]) -> str:

@@ -40,6 +40,7 @@ class ServerFacts:
         clock_seconds: epoch seconds by each node that says so.
         forgetful_nodes: those that say that they keep no append-only file.
         disk_error_nodes: those that could not write their append-only file, or their last snapshot.
+        unlimited_nodes: those that are no replicas and have no `maxmemory`.
     """
 
     name: str
@@ -49,6 +50,7 @@ class ServerFacts:
     clock_seconds: tuple[float, ...] = ()
     forgetful_nodes: tuple[str, ...] = ()
     disk_error_nodes: tuple[str, ...] = ()
+    unlimited_nodes: tuple[str, ...] = ()
 
 
 async def inspect_servers(client: RedisClient) -> ServerFacts:
@@ -73,6 +75,7 @@ async def inspect_servers(client: RedisClient) -> ServerFacts:
         clock_seconds=clocks,
         forgetful_nodes=_nodes(by_node, _is_forgetful),
         disk_error_nodes=_nodes(by_node, _has_disk_error),
+        unlimited_nodes=_nodes(by_node, _is_unlimited),
     )
 
 
@@ -97,6 +100,10 @@ def _nodes(infos: Mapping[str, Any], is_such: Callable[[Mapping[str, Any]], bool
 def _is_full(info: Mapping[str, Any]) -> bool:
     counted = int(info["used_memory"]) - int(info.get("mem_not_counted_for_evict", 0))
     return 0 < int(info["maxmemory"]) <= counted
+
+
+def _is_unlimited(info: Mapping[str, Any]) -> bool:
+    return not int(info["maxmemory"]) and info.get("role") != "slave"
 
 
 def _is_forgetful(info: Mapping[str, Any]) -> bool:
