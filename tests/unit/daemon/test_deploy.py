@@ -1,9 +1,11 @@
 """What `deploy/` holds is true."""
 
 from pathlib import Path
+from signal import SIGTERM
 
 import pytest
 from neardup_daemon.capacity.layouts import layout_for
+from neardup_daemon.exit_codes import after_signal
 from neardup_daemon.preparing import index_layout
 from neardup_daemon.settings.settings import Settings
 
@@ -51,6 +53,12 @@ def test_kafka_gives_rights_on_what_the_example_settings_name() -> None:
         if word[0].islower()
     } - {"prefixed"}
     assert len(rights) == len(set(rights))
+
+
+def test_the_unit_takes_a_stop_before_the_daemon_has_begun_for_no_failure() -> None:
+    unit = (DEPLOY / "neardup-stream.service").read_text(encoding="utf-8").splitlines()
+
+    assert f"SuccessExitStatus={after_signal(SIGTERM)}" in unit
 
 
 def test_every_file_is_described() -> None:
