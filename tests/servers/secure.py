@@ -92,8 +92,18 @@ def deployed_redis_rules(namespace: str, password: str) -> list[str]:
     return [own.pop(rule, rule) for rule in rules]
 
 
-def deployed_kafka_rights(pages: str, events: str, dead_letters: str, group_id: str) -> list[str]:
-    """Return the same for Kafka, for topics and a group of a test's own."""
+def deployed_kafka_rights(
+    pages: str, events: str, dead_letters: str, group_id: str, mark: str = ""
+) -> list[str]:
+    """Return the same for Kafka, for topics and a group of a test's own.
+
+    Args:
+        pages: the topic.
+        events: the topic.
+        dead_letters: the topic.
+        group_id: of the consumer group.
+        mark: in front of each right; `#` for those that only commands for repair need.
+    """
     own = {
         "pages": pages,
         "neardup-events": events,
@@ -101,7 +111,8 @@ def deployed_kafka_rights(pages: str, events: str, dead_letters: str, group_id: 
         "neardup-stream": group_id,
     }
     lines = (DEPLOY / "kafka-acls.txt").read_text(encoding="utf-8").splitlines()
-    return [" ".join(own.get(word, word) for word in line.split()) for line in lines if line.startswith("--")]
+    rights = [line.removeprefix(mark) for line in lines if line.startswith(f"{mark}--")]
+    return [" ".join(own.get(word, word) for word in line.split()) for line in rights]
 
 
 @contextmanager

@@ -32,10 +32,17 @@ ENVIRON = {"NEARDUP_REDIS__PASSWORD": REDIS_PASSWORD}
 
 @dataclass(frozen=True)
 class SecureSite:
-    """One installation: settings of the daemon's user, and those of a user with all rights."""
+    """One installation: settings of the daemon's user, and those of a user with all rights.
+
+    Attributes:
+        settings: of the daemon's user.
+        open_settings: of one with all rights.
+        repair_rights: what `recover`, `verify` and `replay` need in Kafka beside those of the daemon.
+    """
 
     settings: tuple[str, ...]
     open_settings: tuple[str, ...]
+    repair_rights: tuple[str, ...]
 
     def call_openly(self, *words: str) -> bytes:
         """Return what a command prints that is no part of the daemon's work."""
@@ -116,6 +123,7 @@ def site(
                 f"redis.username={namespace}",
             ),
             (*names, f"kafka.bootstrap_servers={secure_kafka.broker.bootstrap_servers}"),
+            tuple(deployed_kafka_rights(*topics, topic_prefix, mark="#")),
         )
         admin.execute_command("ACL", "DELUSER", namespace)
 
@@ -143,6 +151,34 @@ def test_the_daemon_works_with_exactly_the_rights_in_deploy_and_logs_no_secret(
     events = site.call_openly("tail", "--from-start", "--idle-seconds", "1").splitlines()
     assert len([event for event in events if "duplicate" in json.loads(event)["type"]]) == 20
     assert_silenced(log + "".join(pages))
+
+
+def test_the_commands_for_repair_work_with_the_rights_that_are_listed_for_them(
+    site: SecureSite, secure_kafka: SecureKafka, tmp_path: Path
+) -> None:
+    crawl = tmp_path / "crawl.jsonl"
+    crawl.write_bytes(page_json("a", essay(1)) + b"\n" + page_json("b", essay(1)) + b"\npoison\n")
+    site.call_openly("produce", str(crawl))
+    with start_daemon(site.settings, environ=ENVIRON) as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(3)
+        assert daemon.stop() == 0
+
+    def run(command: str) -> tuple[int, str]:
+        done = call(command, *flags(site.settings), environ=ENVIRON)
+        return done.returncode, done.stderr.decode()
+
+    for command, rights in {
+        "recover": site.repair_rights[:1],
+        "verify": site.repair_rights[1:2],
+        "replay": site.repair_rights[2:],
+    }.items():
+        refused, why = run(command)
+        secure_kafka.allow(rights)
+        allowed, said = run(command)
+
+        assert (refused, allowed) == (2, 0), said
+        assert "Read" in why
 
 
 def test_nothing_is_bad_for_check(run_command: RunCommand) -> None:
