@@ -208,7 +208,7 @@ class Sweeper:
     async def _expire(self, expiring: Sequence[_Stored], now_seconds: int) -> Counter[Sweep]:
         leaving = await self._leave(expiring)
         expired = await self._replace(leaving, lambda record: record.expired(now_seconds))
-        await self._clusters.release(_nodes(leaving))
+        await self._clusters.release(_nodes(expired))
         return Counter({"expired": len(expired), "representative": len(expiring) - len(leaving)})
 
     def _note_overdue(self, stored: Sequence[_Stored], now_seconds: int) -> None:

@@ -194,6 +194,28 @@ async def test_a_page_that_returns_while_it_is_taken_out_stays(call: int) -> Non
     assert (stored.state, stored.seen_seconds, world.entry_count) == ("live", at(10), before)
 
 
+@pytest.mark.parametrize("call", range(1, 21))
+async def test_a_short_page_that_returns_while_it_expires_is_released_only_if_it_expired(call: int) -> None:
+    """It returns before each call of the sweep in turn, as the version that it was until it is a stub."""
+    world = World()
+    await world.crawl(0, "short")
+    calls = 0
+
+    async def return_page() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            await world.crawl(10, "short")
+
+    await world.sweeper(return_page).sweep(at(10))
+
+    assert calls >= call
+    stored = await world.stored("short")
+    assert stored is not None
+    has_expired = stored.version == 2
+    assert (stored.state, world.families.released) == ("short", {handle("short")} if has_expired else set())
+
+
 async def test_a_stub_whose_next_handle_is_taken_stays_for_the_page_behind_it() -> None:
     world = World()
     stub, other = page("live").expired(START), page("live")
