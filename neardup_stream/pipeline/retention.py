@@ -218,8 +218,6 @@ class Sweeper:
 
     async def _leave(self, expiring: Sequence[_Stored]) -> list[_Stored]:
         """Remove pages from their clusters and then the index; return those that left."""
-        if not expiring:
-            return []
         answers = await self._clusters.expire(_nodes(expiring))
         leaving = [each for each, has_left in zip(expiring, answers, strict=True) if has_left]
         indexed = [
