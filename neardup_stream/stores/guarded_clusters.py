@@ -1,7 +1,8 @@
 """Guard a store of clusters: notice that it lost decisions before anything rests on it.
 
-An index has a token, made at its creation and kept in a cell beside the clusters. Every read looks at it and
-every commit expects it, so a daemon whose index was emptied, or replaced by another one, writes nothing more.
+An index has a token, made at its creation and kept in a cell beside the clusters. Every read looks at it,
+every commit and trim expects it, so a daemon whose index was emptied, or replaced by another one, writes
+nothing more.
 
 Offsets below which rows lie (`DECIDED`) only rise, and so do ranks. Where one is lower than this process has
 seen it, the store went back to an earlier state: an older copy was restored, or a replica took over that had
@@ -88,7 +89,7 @@ class GuardedClusters:
         token: of the index that it is to hold.
         layouts: what this process knows of the layout of the tables.
 
-    Cost: one cell more in each read and commit, one round trip more for each trim, age, sweep and turn.
+    Cost: one cell more in each read, commit and trim, one round trip more for each age, sweep and turn.
     """
 
     def __init__(self, store: ClusterStore, token: str, layouts: TableLayouts | None = None) -> None:
@@ -164,8 +165,6 @@ class GuardedClusters:
         expected: Mapping[Cell, bytes] | None = None,
     ) -> int | None:
         """See the contract. An offset left in an emptied index would hide the first pages of a later one."""
-        if not cursor:
-            await self.check()
         while True:
             stored = self._stored
             left = await self._store.trim(partition, offset, cursor, {INDEX: stored, **(expected or {})})

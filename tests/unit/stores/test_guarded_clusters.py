@@ -274,7 +274,7 @@ async def test_pages_are_decided_only_by_a_daemon_that_uses_the_layout_in_force(
 
 
 class EmptiedBeforeTheTrim(MemoryClusters):
-    """Loses everything at the last moment: what a trim reads first is there still."""
+    """Loses everything at the last moment: what a trim may read first is there still."""
 
     async def trim(
         self,
