@@ -143,12 +143,12 @@ async def forget(
         for row in pending:
             position = forgets[row].record.position
             candidates = {each: places[each] for each in forgets[row].page_ids}
-            place, planned = _plan_among(position, candidates, now_seconds, known.get(position))
-            if place is None or planned is None:
+            found = _plan_among(position, candidates, now_seconds, known.get(position))
+            if found is None:
                 handles = tuple(place.handle for place in candidates.values())
                 forgotten[row] = Forgotten(forgets[row], "unknown", places=handles)
                 continue
-            verdict, record, is_write, former = planned
+            place, (verdict, record, is_write, former) = found
             forgotten[row] = Forgotten(forgets[row], verdict, place.handle, record, former)
             if former is not None:
                 keep(position, place.handle, former)
@@ -171,8 +171,8 @@ def _plan_among(
     candidates: Mapping[PageId, PagePlace],
     now_seconds: int,
     known: KnownVersion | None,
-) -> tuple[PagePlace | None, ForgetPlan | None]:
-    """Return which page a forget means, and what it changes; nothing where no page is known."""
+) -> tuple[PagePlace, ForgetPlan] | None:
+    """Return which page a forget means, and what it changes; None where no page is known."""
     known_version = known.version if known is not None else 0
     for page_id, place in candidates.items():
         if place.record is not None:
@@ -180,4 +180,4 @@ def _plan_among(
         if known is not None and place.handle == known.handle:
             stub = PageRecord.stub(page_id, position, now_seconds, known_version)
             return place, ForgetPlan("forgotten", stub, is_write=True)
-    return None, None
+    return None
