@@ -84,7 +84,7 @@ class PageCell(msgspec.Struct, frozen=True, gc=False):
         is_anchor: whether it is an anchor of its cluster; only where it is linked.
         founder: the cluster in whose set of members it is, None for the one it is, or created, itself.
         edges: matches that wait for a later version.
-        content: digest of the text of `version`; 0 where unknown.
+        content: digest of the text of `version`; 0 where unknown, and where it is not living.
         is_unrecorded: whether the cell is kept because the page's record does not know `version`, see
             `sweeping`.
     """

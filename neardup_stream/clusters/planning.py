@@ -84,7 +84,7 @@ def _confirm_unknown(overlay: Overlay, request: UnknownRequest) -> None:
 
 
 def _known(handle: Handle, cell: PageCell) -> KnownVersion:
-    return KnownVersion(handle, cell.version, cell.content if cell.is_living else 0)
+    return KnownVersion(handle, cell.version, cell.content)
 
 
 def _place(overlay: Overlay, request: PlaceRequest, rule: Rule, rank: int, pending_edges: int) -> Placement:
