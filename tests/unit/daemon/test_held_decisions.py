@@ -136,6 +136,53 @@ async def test_what_other_threads_prepare_is_noted_in_the_loop_and_before_it_is_
     assert scene.decider.trims == []
 
 
+async def test_what_is_looked_up_is_kept_though_a_look_for_due_records_comes_before_its_commit(
+    scene: Scene,
+) -> None:
+    await scene.take(Position(ONE, 3))
+    await scene.held.trim_due()
+
+    await scene.held.trim({ONE: 4})
+    await scene.held.trim_due()
+
+    assert scene.decider.trims == [{ONE: 3}]
+
+
+async def test_what_is_read_is_kept_though_records_before_it_are_committed_before_it_is_looked_up(
+    scene: Scene,
+) -> None:
+    await scene.take(Position(ONE, 8), settled=False)
+    await scene.held.trim({ONE: 4})
+
+    await scene.held.settled([Position(ONE, 8)])
+    await scene.held.trim({ONE: 9})
+
+    assert scene.decider.trims == [{ONE: 4}]
+
+
+async def test_the_time_of_the_record_behind_a_commit_does_not_begin_with_it(scene: Scene) -> None:
+    await scene.take(Position(ONE, 3), Position(ONE, 4))
+    await scene.held.trim({ONE: 4})
+    scene.now = KEPT_SECONDS - 1
+    await scene.held.trim({ONE: 9})
+    scene.now = KEPT_SECONDS
+
+    await scene.held.trim_due()
+
+    assert scene.decider.trims == [{ONE: 4}]
+
+
+async def test_of_awaited_records_the_first_holds_the_others_in_whatever_order_they_are_looked_up(
+    scene: Scene,
+) -> None:
+    await scene.take(Position(ONE, 8), Position(ONE, 1))
+    await scene.held.trim({ONE: 9})
+
+    await scene.held.trim_due()
+
+    assert scene.decider.trims == [{ONE: 1}]
+
+
 async def test_a_trim_that_failed_is_done_again(scene: Scene) -> None:
     await scene.take(Position(ONE, 3))
     await scene.held.trim({ONE: 4})
@@ -157,6 +204,11 @@ async def test_of_more_awaited_positions_than_are_remembered_the_oldest_are_trim
     await scene.held.trim_due()
 
     assert scene.decider.trims == [{ONE: 1}]
+
+
+async def test_holding_ends_with_its_block() -> None:
+    async with asyncio.timeout(30), holding_decisions(Trims(), KEPT_SECONDS):
+        pass
 
 
 async def test_a_trim_that_no_repetition_helps_ends_the_daemon() -> None:
