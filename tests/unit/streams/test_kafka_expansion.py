@@ -41,6 +41,16 @@ def test_a_batch_may_expand_to_its_limit_and_no_further(name: str, fill: Callabl
         _expand(name, encode(content + b"x"))
 
 
+@pytest.mark.parametrize("name", ["gzip", "zstd"])
+def test_every_part_of_a_batch_is_expanded_within_one_limit(name: str) -> None:
+    encode = getattr(codec, f"{name}_encode")
+    parts = [bytes(LIMIT // 2), os.urandom(LIMIT // 2)]
+
+    assert _expand(name, b"".join(map(encode, parts))) == b"".join(parts)
+    with pytest.raises(ExpansionExceeded):
+        _expand(name, b"".join(map(encode, [*parts, b"x"])))
+
+
 def test_blocks_of_snappy_that_java_does_not_frame_are_bounded_too() -> None:
     assert _expand("snappy", codec.snappy_encode(bytes(LIMIT), xerial_compatible=False)) == bytes(LIMIT)
     with pytest.raises(ExpansionExceeded):

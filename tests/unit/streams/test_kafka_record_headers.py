@@ -42,6 +42,21 @@ def test_the_limit_itself_is_allowed(size_bytes: int) -> None:
     assert has_many_headers(packed([(b"key", value, [("", b"")] * 257)]), 256)
 
 
+def test_a_record_above_the_limit_is_found_behind_a_long_one() -> None:
+    above = [("", b"")] * (MOST + 1)
+
+    assert has_many_headers(packed([(b"key", bytes(20_000), []), (b"key", b"value", above)]), MOST)
+
+
+def test_a_key_of_any_negative_length_is_none_as_it_is_where_headers_are_parsed() -> None:
+    """No client writes it; bytes that were skipped for it would hide how many headers there are."""
+    whole = packed([(None, b"value", [("", b"")] * (MOST + 1))])
+    none, two_below_none = b"\x01\x0avalue", b"\x03\x0avalue"
+
+    assert whole.count(none) == 1
+    assert has_many_headers(whole.replace(none, two_below_none), MOST)
+
+
 @given(st.lists(records, min_size=1, max_size=5))
 def test_heads_are_read_one_after_the_other(batch: list[tuple[Content, Content, Headers]]) -> None:
     buffer, at = packed(batch), 0
