@@ -144,7 +144,8 @@ def test_only_pages_that_can_be_judged_and_are_there_are_indexed() -> None:
 
 
 def test_a_stub_keeps_who_it_was_and_its_rank_and_nothing_of_the_content() -> None:
-    stored = record("crawl-17", sketch=b"s" * 128, shingle_count=9, bands=b"b" * 40, scope="x", rank=5)
+    views: dict[str, Any] = {"sketch": b"s" * 128, "shingle_count": 9, "bands": b"b" * 40}
+    stored = record("crawl-17", text_fingerprint=7, scope="x", rank=5, **views)
 
     stub = stored.expired(seen_seconds=1_790_000_100)
 
@@ -169,11 +170,25 @@ def test_a_forgotten_page_is_a_version_of_its_own_made_by_the_forget() -> None:
     assert [stub.last_applied(Partition("pages", number)) for number in (3, 4, 5)] == [2**40, 2, None]
 
 
+def test_a_version_that_is_claimed_is_to_be_decided_by_its_last_maker_and_knows_the_others() -> None:
+    claimant = Position(Partition("pages", 4), 2)
+
+    claimed = record(rank=7).claimed_by(claimant, 0)
+
+    assert (claimed.version, claimed.rank) == (1, 0)
+    assert (claimed.maker, claimed.former_makers) == (claimant, (POSITION,))
+
+
+def test_a_version_above_one_that_may_have_been_published_is_a_return() -> None:
+    assert record(rank=7).raised_above(5) == record(version=6, is_return=True)
+
+
 def test_a_page_was_last_seen_at_the_latest_time_reported() -> None:
     stored = record(seen_seconds=100)
 
-    assert stored.seen_again(POSITION, 99).seen_seconds == 100
-    assert stored.seen_again(POSITION, 101).seen_seconds == 101
+    for again in (stored.seen_again, stored.claimed_by):
+        assert again(POSITION, 99).seen_seconds == 100
+        assert again(POSITION, 101).seen_seconds == 101
 
 
 FRAMED = record(
