@@ -111,6 +111,29 @@ def test_a_key_that_is_too_large_is_cut() -> None:
     assert dict(letter.headers)["neardup.error.key_truncated_from_bytes"] == b"1048576"
 
 
+def test_a_record_without_a_value_loses_headers_that_are_too_large_and_stays_without() -> None:
+    bad = record(None, key=b"k", headers=(("a", b"1" * ONE_MIB),))
+
+    letter = dead_letter(bad, ERROR, ENVELOPE_BYTES)
+
+    assert (letter.key, letter.value, is_truncated(letter)) == (b"k", None, False)
+    assert dict(letter.headers) == {**ERROR_HEADERS, "neardup.error.headers_dropped": b"1"}
+
+
+def test_a_value_that_just_fits_beside_headers_that_do_not_is_whole() -> None:
+    bad = record(b"v" * TRUNCATED_BYTES, headers=(("a", b"1" * ONE_MIB),))
+
+    letter = dead_letter(bad, ERROR, ENVELOPE_BYTES + TRUNCATED_BYTES)
+
+    assert (letter.value, is_truncated(letter)) == (bad.value, False)
+
+
+def test_a_long_detail_is_cut_between_characters() -> None:
+    letter = dead_letter(record(b"x"), BadPage("missing_field", "x" + "é" * 600), None)
+
+    assert dict(letter.headers)["neardup.error.detail"] == ("x" + "é" * 511).encode()
+
+
 @pytest.mark.parametrize("max_message_bytes", [ENVELOPE_BYTES, ENVELOPE_BYTES + 1, 5000, 70_000, ONE_MIB])
 def test_the_worst_record_fits_every_topic_that_takes_an_envelope(max_message_bytes: int) -> None:
     bad = record(b"v" * ONE_MIB, key=b"k" * ONE_MIB, headers=(("h", b"h" * ONE_MIB),))
