@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from neardup_stream.clusters.placements import ClusterState
 from neardup_stream.clusters.requests import PageVersion
-from neardup_stream.events import Event
+from neardup_stream.events import DuplicateFound, Event
 from neardup_stream.fold import Fold
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
@@ -54,6 +54,14 @@ def test_every_member_but_the_representative_is_a_duplicate_of_it() -> None:
     assert fold.deletable() == {"b", "c"}
     assert [event.data.kind for event in events] == ["exact", "near"]  # type: ignore[union-attr] # duplicates
     assert len({event.id for event in events}) == 2
+
+
+def test_a_correction_says_when_its_page_was_seen_and_that_it_has_one_match() -> None:
+    (event,) = CORRECTIONS.of_cluster(CLUSTER, A, [(Handle(2), B)])
+
+    assert isinstance(event.data, DuplicateFound)
+    assert event.data.page.fetched_at == "2026-09-21T14:13:20.000Z"
+    assert (event.data.matches_total, len(event.data.matches)) == (1, 1)
 
 
 def test_a_representative_that_has_a_unique_event_as_well_is_kept_for_its_duplicates() -> None:

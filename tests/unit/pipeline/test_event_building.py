@@ -4,13 +4,15 @@ import msgspec
 import pytest
 from msgspec import UNSET, UnsetType
 
-from neardup_stream.clusters.placements import ClusterState, Placement
+from neardup_stream.clusters.placements import ClusterState, Departure, Placement
 from neardup_stream.clusters.planning import stands_alone
 from neardup_stream.clusters.requests import PageVersion
-from neardup_stream.events import DuplicateFound, event_type
+from neardup_stream.event_parts import PreviousPlace
+from neardup_stream.events import DuplicateFound, Undecided, event_type
 from neardup_stream.match import Match, MatchKind
 from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
+from neardup_stream.pipeline.archived import ArchivedMatch, ArchivedMatches
 from neardup_stream.pipeline.arrival import Arrival, Judged, Registered
 from neardup_stream.pipeline.event_building import lone_row, page_row
 from neardup_stream.pipeline.event_config import EventConfig
@@ -32,6 +34,8 @@ ARRIVAL = Arrival(
 
 
 RETURNED = msgspec.structs.replace(RECORD, is_return=True)
+ARCHIVED = msgspec.structs.replace(RECORD, state="archived")
+OWN = PageVersion(Handle(2), 1, PageId("page"), "page")
 SHORT = msgspec.structs.replace(ARRIVAL, has_enough_tokens=False)
 
 
@@ -58,11 +62,55 @@ def test_a_copy_that_left_its_match_for_the_page_is_published_first_and_makes_it
     assert (event.kind, [match.id for match in event.matches]) == ("exact", ["left", "own"])
 
 
+def test_a_page_that_another_record_has_decided_since_is_superseded() -> None:
+    placement = msgspec.structs.replace(stands_alone(OWN), cluster=None, is_superseded=True)
+    judged = Judged(Registered(ARRIVAL, Handle(2), RECORD, "changed"))
+
+    assert page_row(judged, placement, EventConfig(), to_message).outcome == "superseded"
+
+
+LEFT = msgspec.structs.replace(
+    stands_alone(OWN),
+    departure=Departure("c", 3, 1, OWN, remaining=None, is_representative_change=False),
+    was_linked=True,
+)
+"""The placement of a page that was in a cluster with others."""
+
+
+@pytest.mark.parametrize(
+    ("arrival", "record", "reason"),
+    [(SHORT, RECORD, "too_short"), (ARRIVAL, ARCHIVED, "archived")],
+    ids=["too short", "left to archives"],
+)
+def test_a_page_that_leaves_its_cluster_and_is_not_judged_any_more_says_where_it_was(
+    arrival: Arrival, record: PageRecord, reason: str
+) -> None:
+    judged = Judged(Registered(arrival, Handle(2), record, "changed"))
+
+    (message,) = page_row(judged, LEFT, EventConfig(), to_message).events
+
+    event = msgspec.json.decode(message.value or b"", type=Undecided)
+    assert (event.reason, event.previous) == (reason, PreviousPlace(version=1, cluster="c"))
+
+
+@pytest.mark.parametrize("is_wanted", [False, True])
+def test_a_page_that_is_left_to_archives_is_undecided_beside_its_matches_where_that_is_wanted(
+    *, is_wanted: bool
+) -> None:
+    found = ArchivedMatch("0a", "old.nda", match_with("old", "near", 0.9), 0, ("text",))
+    arrival = msgspec.structs.replace(ARRIVAL, archived=ArchivedMatches((found,), 1))
+    judged = Judged(Registered(arrival, Handle(2), ARCHIVED, "new"))
+
+    messages = page_row(judged, stands_alone(OWN), EventConfig(undecided=is_wanted), to_message).events
+
+    types = [from_message(message).type for message in messages]
+    assert types == [event_type("undecided")] * is_wanted + [event_type("archived")]
+
+
 def test_the_decision_record_of_a_lone_page_is_known_before_its_placement() -> None:
     lone = Judged(Registered(ARRIVAL, Handle(2), RECORD, "new"))
-    placement = stands_alone(PageVersion(Handle(2), 1, PageId("page"), "page"))
 
-    assert lone_row(lone, EventConfig()) == page_row(lone, placement, EventConfig(), to_message)
+    assert lone_row(lone, EventConfig()) == page_row(lone, stands_alone(OWN), EventConfig(), to_message)
 
 
 @pytest.mark.parametrize(
