@@ -66,6 +66,7 @@ WRITES: dict[str, Callable[[GuardedClusters], Awaitable[object]]] = {
     "age": lambda store: store.age([Aged(1, Handle(1))]),
     "sweep": lambda store: store.sweep([Aged(1, Handle(1))]),
     "read": lambda store: store.read([SOMETHING]),
+    "walk": lambda store: store.blocks(PARTITION),
 }
 
 
