@@ -1,5 +1,6 @@
 import pytest
 
+from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import PageId
@@ -7,7 +8,7 @@ from neardup_stream.pipeline.arrival import Forget
 from neardup_stream.pipeline.forgetting import Forgotten, forget, plan_forget
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord, PageState
-from neardup_stream.stores.protocol import RecordChange
+from neardup_stream.stores.protocol import RecordChange, RecordDrop
 
 KEY = bytes(16)
 NOW = 1_790_000_000
@@ -157,6 +158,54 @@ async def test_the_answer_keeps_the_order_of_the_batch() -> None:
 
     assert [each.forget for each in answers] == batch
     assert [each.verdict for each in answers] == ["forgotten", "unknown", "superseded"]
+
+
+async def stored(store: MemoryRecords, page_id: str) -> PageRecord | None:
+    (packed,) = await store.fetch([handle_of(PageId(page_id), KEY)])
+    return None if packed is None else PageRecord.unpack(packed)
+
+
+KNOWN = {Position(HERE, 9): KnownVersion(handle_of(PageId("page"), KEY), 5)}
+"""What the clusters know of the page that is asked about."""
+
+
+async def test_a_stub_that_was_written_before_the_clusters_were_asked_is_written_above_them() -> None:
+    store = await holding(PageRecord.stub(PageId("page"), Position(HERE, 9), NOW, floor=1))
+
+    (forgotten,) = await forget([asked("page")], store, KEY, NOW, KNOWN)
+
+    assert (forgotten.verdict, forgotten.record) == ("forgotten", await stored(store, "page"))
+    assert forgotten.record is not None
+    assert forgotten.record.version == 6
+
+
+async def test_a_stub_of_a_first_version_stays_as_it_is_where_the_clusters_were_not_asked() -> None:
+    stub = PageRecord.stub(PageId("page"), Position(HERE, 9), NOW, floor=0)
+
+    (forgotten,) = await forget([asked("page")], await holding(stub), KEY, NOW)
+
+    assert (forgotten.verdict, forgotten.record) == ("replayed", stub)
+
+
+async def test_of_ids_without_a_record_the_one_that_the_clusters_know_is_forgotten() -> None:
+    store = MemoryRecords()
+
+    (forgotten,) = await forget([asked("other", "page")], store, KEY, NOW, KNOWN)
+
+    assert (forgotten.verdict, forgotten.handle) == ("forgotten", handle_of(PageId("page"), KEY))
+    assert await stored(store, "other") is None
+    stub = await stored(store, "page")
+    assert stub is not None
+    assert (stub.state, stub.version) == ("gone", 6)
+
+
+async def test_a_stub_without_a_record_before_it_is_written_where_the_version_floor_has_risen() -> None:
+    store = MemoryRecords()
+    assert await store.drop([RecordDrop(handle_of(PageId("page"), KEY), None, 3)]) == [True]
+
+    (forgotten,) = await forget([asked("page")], store, KEY, NOW, KNOWN)
+
+    assert (forgotten.verdict, forgotten.record) == ("forgotten", await stored(store, "page"))
 
 
 async def test_an_empty_batch_forgets_nothing() -> None:
