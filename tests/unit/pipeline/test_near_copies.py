@@ -148,6 +148,29 @@ def test_only_the_latest_pages_are_remembered() -> None:
     assert not copies_after(pages, page_json("p0", essay(0)), room)
 
 
+def test_pages_that_are_forgotten_are_not_asked_for_by_what_they_had_in_common() -> None:
+    pages = [page_json(f"old{edit}", essay(0, edits=[edit])) for edit in (9, 50)]
+    pages += [page_json(f"p{topic}", essay(topic)) for topic in range(1, 21)]
+
+    assert not copies_after(pages, page_json("new", essay(0)), 10 * 8192)
+
+
+def test_a_page_stays_known_while_one_of_its_crawls_is_remembered() -> None:
+    """There is room for 14 pages: of 18 the first crawl is forgotten, and the second is not."""
+    pages = [page_json(f"p{topic}", essay(topic)) for topic in range(18)]
+    pages[9] = page_json("p0", essay(9))
+
+    assert copies_after(pages, page_json("p0", essay(30)), 10 * 8192)
+
+
+def test_nothing_is_kept_of_a_site_whose_pages_are_all_forgotten() -> None:
+    copies = NearCopies(VERDICT, 0)
+
+    copies.find_and_remember([seen(framed_page(SHOP, "one"))])
+
+    assert not copies._sites
+
+
 def test_turns_of_one_call_are_compared_as_those_of_several_calls() -> None:
     """With so little room that pages are forgotten on the way."""
     random = Random(7)
