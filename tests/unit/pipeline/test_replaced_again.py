@@ -1,17 +1,19 @@
-"""Which version a record has replaced, as it is known when the record is registered again."""
+"""Which version a record has replaced, for those before it, and when it is registered again."""
 
 from collections.abc import Sequence
 
 import msgspec
 import pytest
 
+from neardup_stream.match import Candidate
+from neardup_stream.message import Position
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival, Registered, Verdict
 from neardup_stream.pipeline.batch import InFlightBatch, Run
 from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.traces import NoTracer
-from tests.unit.pipeline.arrivals import arrival
+from tests.unit.pipeline.arrivals import HERE, arrival
 
 HANDLE = Handle(1)
 CHANGE = arrival(text=2, offset=1)
@@ -31,9 +33,10 @@ def record_of(made: Arrival, version: int) -> PageRecord:
 BEFORE, AFTER = record_of(arrival(text=1, offset=0), 1), record_of(CHANGE, 2)
 
 
-def run_of(number: int, item: Arrival = CHANGE) -> Run:
+def run_of(number: int, *items: Arrival) -> Run:
+    """Return a run of these records, or of the change alone."""
     batch = InFlightBatch((), 1, 0, {}, 0, NoTracer().begin(()))
-    return Run(batch, [item], is_last=True, number=number)
+    return Run(batch, items or (CHANGE,), is_last=True, number=number)
 
 
 def kept_by(*numbers: int) -> FormerVersions:
@@ -50,6 +53,24 @@ def known_again(
     """Return what the change has replaced, when it is registered again with this result."""
     (page,) = former.pages_again([Registered(CHANGE, handle, record, verdict)])
     return page.former
+
+
+@pytest.mark.parametrize(
+    ("number", "offset", "is_found"),
+    [(1, 3, True), (2, 4, True), (2, 5, True), (2, 6, False), (3, 7, False)],
+    ids=["a run before", "a record before", "the record itself", "a record behind it", "a run behind it"],
+)
+def test_a_version_is_found_by_the_records_up_to_the_one_that_replaced_it(
+    number: int, offset: int, *, is_found: bool
+) -> None:
+    offsets = {1: (1, 2, 3), 2: (4, 5, 6), 3: (7,)}
+    runs = {each: run_of(each, *(arrival(text=2, offset=at) for at in offsets[each])) for each in offsets}
+    former = FormerVersions()
+    former.add(runs[2], Position(HERE, 5), HANDLE, BEFORE)
+
+    found = former.find(runs[number], Position(HERE, offset), Candidate(HANDLE, BEFORE.version, "simhash"))
+
+    assert found == (BEFORE if is_found else None)
 
 
 @pytest.mark.parametrize("verdict", ["replayed", "unchanged", "superseded"])
