@@ -1,4 +1,5 @@
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -36,6 +37,12 @@ def test_only_nothing_means_for_ever(seconds: float, page_seconds: int | None) -
     assert (config.page_seconds, config.stub_seconds) == (page_seconds, 1)
 
 
+ROUND_SECONDS = 60.0
+PAGE_SECONDS = 600
+"""Of which a round takes a tenth."""
+
+AHEAD_SECONDS = 20.0
+
 MOST_JITTER_SECONDS = 100
 """Far below the round of the sweeps here."""
 
@@ -47,6 +54,9 @@ class Noted:
 
     def __init__(self) -> None:
         self.counts: Counter[Sweep] = Counter()
+        self.rounds: list[float] = []
+        self.lags: dict[int, float] = {}
+        self.is_swept = asyncio.Event()
         self.most_in_flight = 0
         self.is_full = asyncio.Event()
         self.is_idle = asyncio.Event()
@@ -55,9 +65,11 @@ class Noted:
         self.counts[action] += count
 
     def sweep_pace(self, round_seconds: float, overdue_seconds: float) -> None:
-        """Nothing to note."""
+        self.rounds.append(round_seconds)
+        self.is_swept.set()
 
     def sweep_lag(self, lag_seconds: float, in_flight: int) -> None:
+        self.lags[in_flight] = lag_seconds
         self.most_in_flight = max(self.most_in_flight, in_flight)
         if in_flight == MOST_SWEEPS:
             self.is_full.set()
@@ -93,11 +105,37 @@ class SlowRecords(MemoryRecords):
         return await super().walk(slot, slot_limit)
 
 
+class GivenRounds:
+    """Gives these claims, at a clock that is ahead of ours; then none comes any more.
+
+    Args:
+        claims: number of slots, and for how long they have been due.
+    """
+
+    def __init__(self, *claims: tuple[int, float]) -> None:
+        self._claims = list(claims)
+        self.are_all_given = asyncio.Event()
+
+    async def claim(self, slot_limit: int, slot_count: int, round_seconds: float) -> Claim:
+        if not self._claims:
+            self.are_all_given.set()
+            await asyncio.Event().wait()
+        count, behind_seconds = self._claims.pop(0)
+        return Claim(0, count, await self.now_seconds(), behind_seconds)
+
+    async def now_seconds(self) -> float:
+        return time() + AHEAD_SECONDS
+
+
 @asynccontextmanager
 async def swept(
-    records: SlowRecords, noted: Noted, gate: ReadingGate, page_seconds: int | None
+    records: SlowRecords,
+    noted: Noted,
+    gate: ReadingGate,
+    page_seconds: int | None,
+    rounds: GivenRounds | None = None,
 ) -> AsyncIterator[None]:
-    """A round that is due as a whole, and so long that nothing else is due in this test."""
+    """A round that is due as a whole, and so long that nothing else is due in this test; or these."""
     config = RetentionConfig(page_seconds, stub_seconds=10**9)
     clusters = Unclustered(MemoryClusters(time))
 
@@ -106,7 +144,7 @@ async def swept(
         return Sweeper(records=records, index=index, clusters=clusters, config=config)
 
     scheduled = Sweeping(
-        rounds=MemorySweepRounds(time),
+        rounds=rounds or MemorySweepRounds(time),
         slot_count=records.slot_count,
         new_sweeper=new_sweeper,
         config=config,
@@ -117,14 +155,18 @@ async def swept(
     )
     running = asyncio.create_task(scheduled.run())
     try:
-        yield
+        async with asyncio.timeout(60):
+            yield
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_sweeps_that_are_late_run_at_once_and_reading_waits_until_they_caught_up() -> None:
+async def test_sweeps_that_are_late_run_at_once_and_reading_waits_until_they_caught_up(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     records, noted, gate = SlowRecords(), Noted(), ReadingGate()
+    caplog.set_level(logging.INFO)
     async with swept(records, noted, gate, page_seconds=10**9):
         await noted.is_full.wait()
         was_paused = gate.is_paused
@@ -135,6 +177,33 @@ async def test_sweeps_that_are_late_run_at_once_and_reading_waits_until_they_cau
     assert not gate.is_paused
     assert noted.most_in_flight == MOST_SWEEPS
     assert sorted(records.walked) == list(range(records.slot_count))
+    logged = [(record.levelname, record.message) for record in caplog.records]
+    assert logged == [("WARNING", "reading_paused"), ("INFO", "reading_resumed")]
+
+
+async def test_the_lag_is_that_of_the_slots_that_were_due_first_by_the_clock_of_the_store() -> None:
+    noted, rounds = Noted(), GivenRounds((10, ROUND_SECONDS / 2), (10, ROUND_SECONDS / 10))
+    async with swept(SlowRecords(), noted, ReadingGate(), PAGE_SECONDS, rounds):
+        await rounds.are_all_given.wait()
+
+    assert noted.lags[2] >= ROUND_SECONDS / 2
+
+
+async def test_while_no_slots_are_due_it_is_asked_again() -> None:
+    noted, rounds = Noted(), GivenRounds(*[(0, 0.0)] * 3)
+    async with swept(SlowRecords(), noted, ReadingGate(), 1, rounds):
+        await rounds.are_all_given.wait()
+
+    assert set(noted.lags) == {0}
+
+
+async def test_a_round_takes_as_much_longer_as_its_slots_were_late() -> None:
+    records, noted = SlowRecords(), Noted()
+    records.may_go_on.set()
+    async with swept(records, noted, ReadingGate(), PAGE_SECONDS, GivenRounds((10, 15.0))):
+        await noted.is_swept.wait()
+
+    assert noted.rounds == [ROUND_SECONDS + 15.0]
 
 
 async def test_reading_does_not_wait_for_stubs() -> None:
