@@ -1,15 +1,23 @@
 """Which pages are lessons about the frame of their site."""
 
 import msgspec
+import numpy as np
 import pytest
 
+from neardup_stream.clusters.placements import Decided
 from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.match import Match
+from neardup_stream.message import Partition, Position
+from neardup_stream.meters import Outcome
 from neardup_stream.page import Fingerprint64, Handle, PageId
+from neardup_stream.pipeline.arrival import Lesson, Prepared
+from neardup_stream.pipeline.batch import Decisions
 from neardup_stream.pipeline.classification import VerdictConfig
+from neardup_stream.pipeline.conclusion import conclude
 from neardup_stream.pipeline.frame_reading import SETTLED_SITE_PAGES, TAUGHT_OF_SETTLED
 from neardup_stream.pipeline.frame_views import FrameViewer, is_distinct
 from neardup_stream.pipeline.page_differences import EDITED_TOKENS
+from neardup_stream.pipeline.rows import Row
 from tests.framed_pages import outside_landmarks
 from tests.pages_of_sites import framed_page, framed_site
 from tests.unit.pipeline.viewed_pages import SHOP, SKETCH, arrive, at, taught_by, view, viewer
@@ -144,3 +152,28 @@ def test_siblings_that_differ_in_a_sentence_are_learned_from_once_a_third_page_r
 def test_a_sibling_is_distinct_however_much_it_shares_but_no_exact_copy() -> None:
     assert is_distinct([match(containment=0.97)], is_sibling=True)
     assert not is_distinct([match("exact", 1.0)], is_sibling=True)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "is_distinct", "is_taught"),
+    [
+        ("unique", True, True),
+        ("duplicate", True, True),
+        ("unique", False, False),
+        ("undecided", True, False),
+        ("superseded", True, False),
+    ],
+)
+def test_a_page_with_a_decision_record_of_its_own_teaches_if_it_was_judged_and_is_distinct(
+    outcome: Outcome, *, is_distinct: bool, is_taught: bool
+) -> None:
+    position = Position(Partition("pages", 0), 3)
+    lesson = Lesson(SHOP, np.array([1, 2], np.uint64))
+    prepared = Prepared([], [], [], 0)._replace(lessons={position: lesson})
+    run = Decisions(
+        positions=[position],
+        decided={position: Decided(1, Row(outcome).pack())},
+        distinct={position} if is_distinct else set(),
+    )
+
+    assert conclude(prepared, [run]).follow_up.lessons == [lesson] * is_taught
