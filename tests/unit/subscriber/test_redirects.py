@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.events import unique
+from tests.events import gone, unique
 from tests.unit.subscriber.acting import DiskFullError, Subscriber, at_url, kinds, redirected
 
 
@@ -66,6 +66,14 @@ def test_an_address_is_released_though_the_process_died_when_it_was_redirected(
     asked = subscriber.take([at_url(unique("copy 1", "copy 1.2", 2), "https://a.example/new")])
 
     assert ("redirect", "https://a.example/old", "") in asked
+
+
+def test_the_address_of_a_duplicate_is_released_once_the_page_is_forgotten(subscriber: Subscriber) -> None:
+    subscriber.take([redirected("copy 1", "https://a.example/first")])
+
+    asked = subscriber.take([gone("copy 1", 2, ("x", 1))])
+
+    assert kinds(asked, "redirect") == [("redirect", "copy 1", "")]
 
 
 def test_no_address_is_redirected_to_itself(subscriber: Subscriber) -> None:
