@@ -222,6 +222,12 @@ def test_a_former_representative_is_not_deletable_before_the_word_of_where_it_we
     assert not fold.is_deletable("a")
 
 
+def test_needed_are_representatives_and_pages_that_are_undecided() -> None:
+    fold = folded((duplicate("b", At("A", 1, "a")), undecided("short"), gone("lost", 2, ("C", 1))))
+
+    assert list(filter(fold.is_needed, ("a", "b", "short", "lost", "unheard of"))) == ["a", "short"]
+
+
 def test_a_cluster_that_was_absorbed_twice_keeps_one_page_in_whatever_order_the_merges_come() -> None:
     """Before the loss of an index is noticed, another record may cause another merge of a cluster."""
     data: tuple[EventData, ...] = (
