@@ -1,10 +1,12 @@
 """Matches with pages that are not decided yet: they are kept, and used once."""
 
+import pytest
 from msgspec.structs import replace
 
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.portions import COMPARED_BYTES_AT_ONCE
-from neardup_stream.clusters.requests import ForgetRequest
+from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest
+from neardup_stream.page import PageId
 from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import PARTITION, describe, match_with, node, walked
@@ -76,7 +78,7 @@ async def test_a_match_that_nothing_waits_for_is_counted_in_whatever_commit_it_i
     clusters = Clusters(MemoryClusters(), describe, config=ClusterConfig(pending_edges=1))
     pages = range(1000, 1000 + 2 * COMPARED_BYTES_AT_ONCE // LONG_URL_BYTES)
     first = place(1, 1, *map(match_with, pages))
-    await decide(clusters, replace(first, node=first.node._replace(url=first.node.url.ljust(LONG_URL_BYTES))))
+    await decide(clusters, with_names(first, url_bytes=LONG_URL_BYTES))
 
     copies = [place(number, number, *map(match_with, pages[number - 2 :: 4])) for number in range(2, 6)]
     decided = await decide_requests(clusters, copies, show, 0)
@@ -84,20 +86,39 @@ async def test_a_match_that_nothing_waits_for_is_counted_in_whatever_commit_it_i
     assert sum(each.dropped_edges for each in decided) == len(pages)
 
 
-async def test_of_copies_with_long_urls_as_many_wait_as_have_room_and_one_at_least() -> None:
+def with_names(request: PlaceRequest, *, url_bytes: int = 0, id_bytes: int = 0) -> PlaceRequest:
+    """Return the request of a page whose URL and id have as many bytes, or more."""
+    node = request.node
+    url, page_id = node.url.ljust(url_bytes, "u"), PageId(node.id.ljust(id_bytes, "i"))
+    return replace(request, node=node._replace(url=url, id=page_id))
+
+
+@pytest.mark.parametrize(
+    ("long", "waiting"), [({"url_bytes": 200}, 2), ({"id_bytes": 200}, 2), ({"url_bytes": 4000}, 1)]
+)
+async def test_of_copies_with_long_names_as_many_wait_as_have_room_and_one_at_least(
+    long: dict[str, int], waiting: int
+) -> None:
     """Room for three usual ones: two of 200 bytes, or one of any size."""
-    for url_bytes, waiting in ((200, 2), (4000, 1)):
-        clusters = Clusters(MemoryClusters(), describe, config=ClusterConfig(pending_edges=3))
-        copies = [place(number, number, match_with(99)) for number in range(1, 5)]
-        copies = [
-            replace(each, node=each.node._replace(url=each.node.url.ljust(url_bytes, "u"))) for each in copies
-        ]
+    clusters = Clusters(MemoryClusters(), describe, config=ClusterConfig(pending_edges=3))
+    copies = [with_names(place(number, number, match_with(99)), **long) for number in range(1, 5)]
 
-        decided = await decide_requests(clusters, copies, show, 0)
-        (last,) = await decide(clusters, place(99, 99))
+    decided = await decide_requests(clusters, copies, show, 0)
+    (last,) = await decide(clusters, place(99, 99))
 
-        assert [match.handle for match in last.matches] == list(range(1, 1 + waiting))
-        assert sum(each.dropped_edges for each in decided) == 4 - waiting
+    assert [match.handle for match in last.matches] == list(range(1, 1 + waiting))
+    assert sum(each.dropped_edges for each in decided) == 4 - waiting
+
+
+async def test_one_page_leaves_matches_beside_others_in_cells_of_so_many_bytes_at_most() -> None:
+    """With a match that takes 64 KiB in each cell, three cells have room for another one, of 256 KiB."""
+    clusters = Clusters(MemoryClusters(), describe, config=ClusterConfig(pending_edges=1000))
+    waiting = list(map(match_with, range(50, 58)))
+    await decide(clusters, with_names(place(1, 1, *waiting), url_bytes=1 << 16))
+
+    (placed,) = await decide(clusters, place(2, 2, *waiting))
+
+    assert placed.dropped_edges == len(waiting) - 3
 
 
 async def test_a_copy_that_waits_already_may_wait_again_when_no_more_may() -> None:
