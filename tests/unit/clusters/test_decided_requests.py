@@ -1,10 +1,14 @@
 """Requests that were decided before, or that rest on what is trimmed."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pytest
 
 from neardup_stream.clusters.placements import Decided
 from neardup_stream.clusters.protocol import KnownVersion, RecordsBehind, StaleRead
 from neardup_stream.clusters.requests import ForgetRequest, QuietRequest, Request
+from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.cluster_store import Aged, Transaction
@@ -143,3 +147,24 @@ class SweptStore(MemoryClusters):
 async def test_a_request_is_refused_when_its_reads_become_too_old_at_the_last_moment() -> None:
     with pytest.raises(StaleRead):
         await decide_requests(clusters_of(SweptStore()), [place(1, 1)], show, 0)
+
+
+class OvertakenStore(MemoryClusters):
+    """Before the first commit, another daemon has committed these offsets, and what it decided is swept."""
+
+    offsets: Mapping[Partition, int] = MappingProxyType({PARTITION: 4})
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        offsets, self.offsets = self.offsets, {}
+        for partition, offset in offsets.items():
+            await self.trim(partition, offset)
+        return await super().commit(transaction)
+
+
+async def test_what_was_finished_since_the_plan_is_not_decided_again() -> None:
+    clusters = clusters_of(OvertakenStore())
+
+    first, second = await decide_requests(clusters, [place(3, 1), place(7, 2)], show, 0)
+
+    assert (first.is_finished, second.is_finished) == (True, False)
+    assert list(await clusters.stored_rows(PARTITION)) == [at(7)]

@@ -31,6 +31,8 @@ from neardup_stream.stores.cluster_store import (
     block_cell,
 )
 from neardup_stream.stores.memory.clusters import MemoryClusters
+from tests.cluster_histories import PARTITION
+from tests.unit.clusters.decided_pages import at, clusters_of, decide, place
 
 PLACED = Placement((), None, False, (), None, False, False)  # noqa: FBT003 - a placement as any other
 POSITIONS = st.builds(
@@ -128,3 +130,13 @@ async def test_rows_that_cannot_be_read_are_corrupt() -> None:
 
     with pytest.raises(CorruptData):
         await settled(store, [position])
+
+
+async def test_rows_below_the_trim_are_none_though_their_block_has_others() -> None:
+    store = MemoryClusters()
+    clusters = clusters_of(store)
+    await decide(clusters, place(0, 1), place(1, 2), place(2, 3))
+
+    await clusters.trim({PARTITION: 2})
+
+    assert list(await all_rows(store, PARTITION)) == [at(2)]
