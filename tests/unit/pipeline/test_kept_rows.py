@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from neardup_stream.message import Record
-from neardup_stream.stores.cluster_store import rows_table
+from neardup_stream.stores.cluster_store import PAGES, rows_table
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
@@ -52,3 +52,14 @@ async def test_rows_of_a_file_that_was_read_to_its_end_are_kept_until_its_output
 
     assert before == 1
     assert store._tables[table] == {}
+
+
+async def test_cells_that_kept_rows_held_are_removed_when_the_run_ends() -> None:
+    store = MemoryClusters()
+    async with MemorySource(RECORDS) as source:
+        loop = Pipeline(clusters=store, tombstone_ttl_seconds=0).loop(source, is_read_again=True)
+        await loop.run(asyncio.Event())
+        before = len(store._tables[PAGES])
+        await loop.end()
+
+    assert (before, store._tables[PAGES]) == (2, {})
