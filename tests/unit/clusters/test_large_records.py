@@ -16,7 +16,7 @@ from neardup_stream.clusters.requests import PlaceRequest, Request
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.message import Position
 from neardup_stream.pipeline.decide import decide_requests
-from neardup_stream.stores.cluster_store import ROWS, Cell, Member, MemberRange, Transaction
+from neardup_stream.stores.cluster_store import BLOCK_BYTES, ROWS, Cell, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import PARTITION, describe, node
 
@@ -27,7 +27,9 @@ ALL = [ROW_BYTES_AT_ONCE // 8] * REQUESTS_AT_ONCE
 
 
 class CountingStore(MemoryClusters):
-    """Counts commits, and how often each block of decision records is read; the first commits may be refused.
+    """Counts commits, how often each block of decision records is read, and what is expected of blocks.
+
+    The first commits may be refused.
 
     Args:
         refused_count: how many.
@@ -38,6 +40,7 @@ class CountingStore(MemoryClusters):
         self.refused_count = refused_count
         self.commit_count = 0
         self.block_reads: Counter[Cell] = Counter()
+        self.expected_bytes = 0
 
     async def read(
         self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
@@ -50,6 +53,9 @@ class CountingStore(MemoryClusters):
             self.refused_count -= 1
             return None
         self.commit_count += 1
+        for cell, value in transaction.expected.items():
+            if cell.table.startswith(ROWS):
+                self.expected_bytes += len(value or b"")
         return await super().commit(transaction)
 
 
@@ -67,11 +73,14 @@ async def decided_rows(decider: Decider, sizes: Sequence[int]) -> tuple[list[byt
     return [each.row for each in decided], made_count
 
 
-@pytest.mark.parametrize(
+DECIDERS = pytest.mark.parametrize(
     "made_of",
     [lambda store: Clusters(store, describe, jitter=lambda: 0.0), Unclustered],
     ids=["clusters", "no clusters"],
 )
+
+
+@DECIDERS
 @pytest.mark.parametrize(("sizes", "commit_count"), [(FIRST, 2), (MIDDLE, 3), (ALL, REQUESTS_AT_ONCE // 8)])
 @pytest.mark.parametrize("refused_count", [0, 1])
 async def test_a_portion_with_large_records_takes_no_more_commits_than_their_bytes_need(
@@ -100,6 +109,21 @@ async def test_what_a_portion_of_many_commits_has_decided_is_not_read_again(know
     assert len(rows) == len(ALL)
     assert bool(store.block_reads) == bool(known_count)
     assert set(store.block_reads.values()) <= {1}
+
+
+@DECIDERS
+@pytest.mark.parametrize(("first_bytes", "is_expected"), [(SMALL, True), (BLOCK_BYTES, False)])
+async def test_a_commit_sends_no_block_that_is_full_to_be_compared(
+    made_of: Callable[[MemoryClusters], Decider], first_bytes: int, *, is_expected: bool
+) -> None:
+    store = CountingStore()
+    decider = made_of(store)
+    await decided_rows(decider, [first_bytes])
+
+    await decided_rows(decider, [first_bytes, SMALL])
+
+    assert store.commit_count == 2
+    assert bool(store.expected_bytes) == is_expected
 
 
 @given(st.lists(st.sampled_from([0, SMALL, ROW_BYTES_AT_ONCE // 3, ROW_BYTES_AT_ONCE, LARGE]), max_size=20))

@@ -12,6 +12,7 @@ from neardup_stream.clusters.requests import PageVersion, PlaceRequest, QuietReq
 from neardup_stream.clusters.rows import (
     NewRow,
     all_rows,
+    changeable,
     pack_rows,
     raised_ceilings,
     settled_in,
@@ -24,6 +25,7 @@ from neardup_stream.stores.aged_parts import unpack_parts
 from neardup_stream.stores.cluster_store import (
     BLOCK_BYTES,
     BLOCK_OFFSETS,
+    PAGES,
     RANK_BYTES,
     Aged,
     Cell,
@@ -130,6 +132,14 @@ async def test_rows_that_cannot_be_read_are_corrupt() -> None:
 
     with pytest.raises(CorruptData):
         await settled(store, [position])
+
+
+def test_of_what_was_read_a_commit_expects_all_but_blocks_that_are_full() -> None:
+    full, page = bytes(BLOCK_BYTES), Cell(PAGES, b"")
+    blocks = [block_cell(at(number * BLOCK_OFFSETS)) for number in range(3)]
+    expected = {blocks[0]: None, blocks[1]: full[:-1], page: full}
+
+    assert changeable({**expected, blocks[2]: full}) == expected
 
 
 async def test_rows_below_the_trim_are_none_though_their_block_has_others() -> None:
