@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -161,6 +161,30 @@ async def test_lag_counts_what_is_not_yet_read(make_topic: MakeTopic) -> None:
         assert source.lag() == {partition: 7}
         await read_records(source, 7)
         assert source.lag() == {partition: 0}
+
+
+async def test_the_lag_is_not_known_while_partitions_are_not_taken_over(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    await topic.fill([b"%d" % number for number in range(10)])
+    async with topic.source() as source:
+        await source.commit(next_offsets(await read_records(source, 4)))
+    lags: list[Mapping[Partition, int]] = []
+
+    async def from_the_beginning(partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        lags.append(source.lag())
+        return dict.fromkeys(partitions, 0)
+
+    async with topic.source() as source, asyncio.timeout(WAIT_SECONDS):
+        source.on_assign(from_the_beginning)
+        while not (records := await source.read(10, 1 << 20)):
+            lags.append(source.lag())
+        assert source._consumer is not None
+        await source._revoked(source._consumer.assignment())
+        in_a_rebalance = source.lag()
+
+    assert [record.position.offset for record in records] == list(range(10))
+    assert {count for lag in lags for count in lag.values()} <= {10}
+    assert in_a_rebalance == {}
 
 
 # Rebalances.

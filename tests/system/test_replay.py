@@ -87,6 +87,22 @@ async def test_a_letter_that_comes_while_letters_are_read_is_left_to_the_next_ru
     assert runs == [[b"first"], [b"came during the run"]]
 
 
+async def test_from_the_start_are_letters_that_were_dealt_with_and_those_behind_them(site: Site) -> None:
+    site.create_topics()
+    settings = Settings.load(overrides=site.settings)
+    async with kafka_sink(settings, site.topics[2]) as sink:
+        await sink.send([Message(key=None, value=b"dealt with")])
+        async with open_dead_letters(settings, from_start=False) as letters:
+            async for records in letters.records():
+                await letters.commit(next_offsets(records), "read")
+        await sink.send([Message(key=None, value=b"new")])
+
+    async with open_dead_letters(settings, from_start=True) as letters:
+        found = [record.value async for records in letters.records() for record in records]
+
+    assert found == [b"dealt with", b"new"]
+
+
 async def values_read(settings: Settings, sink: Sink) -> list[bytes | None]:
     """Read the topic as `replay` does, while each letter makes another one."""
     found = []

@@ -180,13 +180,18 @@ class KafkaSource:
         return {self._start_offsets.partition(one): offset for one, offset in known.items()}
 
     def lag(self) -> Mapping[Partition, int]:
-        """Return how many records of each assigned partition wait, after the first fetch."""
-        if self._consumer is None:
+        """Return how many records of each assigned partition wait, after the first fetch.
+
+        It is not known while the group rebalances, nor of partitions that are not taken over yet: what was
+        fetched of them may be dropped, and their start may move.
+        """
+        if self._consumer is None or not self._is_member:
             return {}
         ready = Counter(record.position.partition for record in self._ready)
         return {
             Partition(one.topic, one.partition): count + ready[self._start_offsets.partition(one)]
             for one, count in unread_counts(self._consumer).items()
+            if one not in self._untaken
         }
 
     async def _join(self) -> AIOKafkaConsumer:
