@@ -13,7 +13,7 @@ from neardup_stream.cut_short import in_thread
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Position, Record
 from neardup_stream.streams.files.inputs import Input
-from neardup_stream.streams.files.outputs import OutputFile
+from neardup_stream.streams.files.outputs import OutputFile, shown_name
 
 __all__ = ["JSON_LINES_ENDINGS", "JsonLinesSink", "read_json_lines"]
 
@@ -125,7 +125,7 @@ class JsonLinesSink:
             if start is not None and start + written == os.fstat(file.fileno()).st_size:
                 file.truncate(start)  # otherwise half a line would precede its repetition
                 file.seek(start)
-            raise StreamUnavailable(f"{self._path}: {os.strerror(error.errno or 0)}") from error
+            raise StreamUnavailable(f"{shown_name(self._path)}: {os.strerror(error.errno or 0)}") from error
 
 
 def _end_of(file: FileIO) -> int | None:

@@ -26,6 +26,7 @@ __all__ = [
     "check_outputs",
     "check_outside",
     "is_written_directly",
+    "shown_name",
 ]
 
 _logger = logging.getLogger(__name__)
@@ -246,7 +247,16 @@ def buffered_output(path: str) -> Iterator[IO[bytes]]:
 def _standard_output() -> WaitingFile:
     if fcntl(_STDOUT_FD, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise ConfigError("standard output is closed: name an output file, or redirect it")
-    return NamedFile(_duplicate(_STDOUT_FD), "standard output")
+    return NamedFile(_duplicate(_STDOUT_FD), shown_name(STANDARD_OUTPUT))
+
+
+def shown_name(path: str) -> str:
+    """Return what errors call an output.
+
+    >>> shown_name("-")
+    'standard output'
+    """
+    return "standard output" if path == STANDARD_OUTPUT else path
 
 
 def is_written_directly(path: str) -> bool:
