@@ -28,7 +28,7 @@ from neardup_daemon.preparing import open_spread_preparation
 from neardup_daemon.readable_source import ReadableSource
 from neardup_daemon.reports.findings import PageRecords
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.stopping import Stop
+from neardup_daemon.stopping import Stop, run_until_stopped
 from neardup_daemon.warc_output import check_warc_inputs
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.fingerprints.simhash import load_kernel
@@ -125,7 +125,7 @@ async def run_over_files(
         ConfigError: a file cannot be read or written, an output is an input or another output, or the stored
             index has another schema.
         CorruptData: the stored index is damaged.
-        DependencyLost: the store stayed unavailable.
+        DependencyLost: the store or an output stayed unavailable, or a stop could not finish what was read.
     """
     _check_paths(run)
     outputs = _outputs(run)
@@ -147,7 +147,7 @@ async def run_over_files(
             loop = build_loop(
                 settings, stores, source, publication, opened.preparation, runtime, archives=opened.archives
             )
-            await loop.run(stop.requested)
+            await run_until_stopped(loop.run, stop, settings.pipeline.drain_seconds, _rest(run))
             has_read_all = source.is_exhausted or not stop.requested.is_set()
             if objection := objects():
                 raise _refused(objection, outputs.dead_letters, source.damage, notes)
@@ -169,6 +169,11 @@ async def run_over_files(
         unwritten=sorted(results.unwritten),
         is_cut_short=stop.is_cut_short or stop.exit_code != OK,
     )
+
+
+def _rest(run: FilesRun) -> str:
+    """Return what becomes of what a stop could not finish, for the error."""
+    return "the same command continues there" if run.continues else "the same command begins again"
 
 
 def _refused(

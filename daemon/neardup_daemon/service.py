@@ -21,13 +21,12 @@ from neardup_daemon.logs import log_event
 from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.stopping import Stop
+from neardup_daemon.stopping import Stop, run_until_stopped
 from neardup_daemon.sweeping import sweeping
 from neardup_daemon.telemetry.tracing import Tracing, build_tracing
 from neardup_daemon.telemetry.watching import watching, watching_limits
 from neardup_daemon.wiring import open_stores
-from neardup_stream.errors import DependencyLost, Unavailable
-from neardup_stream.pipeline.loop import Loop
+from neardup_stream.errors import Unavailable
 from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.version import __version__
@@ -128,27 +127,12 @@ async def _serve(
             watching(streams.source, stores.usage, settings.pipeline.stall_seconds, metrics, health),
             watching_limits(stores.tables, metrics.process),
         ):
-            await _run_until_stopped(loop, settings.pipeline.drain_seconds, health, stop)
+            await run_until_stopped(
+                loop.run,
+                stop,
+                settings.pipeline.drain_seconds,
+                "what was not committed will be read again",
+                lambda: health.become("draining"),
+            )
     counts = metrics.outcome_counts()
     log_event(_logger, "stopped", pages=sum(counts.values()), outcomes=counts)
-
-
-async def _run_until_stopped(loop: Loop, drain_seconds: float, health: Health, stop: Stop) -> None:
-    """Run the loop; once asked to stop it has `drain_seconds` to finish."""
-    running = asyncio.create_task(loop.run(stop.requested))
-    asked = asyncio.create_task(stop.requested.wait())
-    try:
-        await asyncio.wait({running, asked}, return_when=asyncio.FIRST_COMPLETED)
-        if not running.done():
-            health.become("draining")
-            await asyncio.wait({running}, timeout=drain_seconds)
-        if not running.done():
-            raise DependencyLost(
-                f"batches in flight did not finish within pipeline.drain_seconds ({drain_seconds:g});"
-                " what was not committed will be read again"
-            )
-        await running
-    finally:
-        for task in (running, asked):
-            task.cancel()
-        await asyncio.gather(running, asked, return_exceptions=True)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -11,8 +11,9 @@ from typing import NamedTuple, TypeVar
 from neardup_daemon.ending_signals import heard_signals
 from neardup_daemon.exit_codes import OK, after_signal
 from neardup_daemon.logs import log_event
+from neardup_stream.errors import DependencyLost
 
-__all__ = ["Stop", "Stopped", "unless_stopped"]
+__all__ = ["Stop", "Stopped", "run_until_stopped", "unless_stopped"]
 
 _T = TypeVar("_T")
 
@@ -91,6 +92,43 @@ class Stopped(NamedTuple):
     """Work that a signal ended."""
 
     exit_code: int
+
+
+async def run_until_stopped(
+    run: Callable[[asyncio.Event], Coroutine[object, object, None]],
+    stop: Stop,
+    drain_seconds: float,
+    rest: str,
+    on_drain: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a loop; once asked to stop it has `drain_seconds` to finish.
+
+    Args:
+        run: the loop, which ends early once the event that it gets is set.
+        stop: asks for it.
+        drain_seconds: from then on.
+        rest: what happens to what did not finish, for the error.
+        on_drain: called when it is asked.
+
+    Raises:
+        DependencyLost: it did not finish in time.
+    """
+    running = asyncio.create_task(run(stop.requested))
+    asked = asyncio.create_task(stop.requested.wait())
+    try:
+        await asyncio.wait({running, asked}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            on_drain()
+            await asyncio.wait({running}, timeout=drain_seconds)
+        if not running.done():
+            raise DependencyLost(
+                f"batches in flight did not finish within pipeline.drain_seconds ({drain_seconds:g}); {rest}"
+            )
+        await running
+    finally:
+        for task in (running, asked):
+            task.cancel()
+        await asyncio.gather(running, asked, return_exceptions=True)
 
 
 async def unless_stopped(work: Awaitable[_T]) -> _T | Stopped:

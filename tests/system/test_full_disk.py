@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines import essay, page_json
+from tests.servers.process import wait_until
 
 PAGES = 6000
 PRIVATE_MOUNTS = [
@@ -68,3 +69,27 @@ def test_a_full_disk_ends_the_run_with_3_and_says_so(tmp_path: Path) -> None:
 
     assert run.returncode == 3, run.stderr
     assert "free space there" in run.stderr.decode()
+
+
+def test_a_stop_while_the_output_is_full_ends_within_its_time_with_3(tmp_path: Path) -> None:
+    crawl, log = tmp_path / "crawl.jsonl", tmp_path / "log"
+    crawl.write_bytes(b"".join(page_json(str(number), essay(1)) + b"\n" for number in range(2)))
+    words = ["dedup", str(crawl), "--set", "pipeline.drain_seconds=0.5"]
+    trouble = b"standard output: No space left on device"
+
+    with (
+        Path("/dev/full").open("wb") as full,
+        log.open("wb") as stderr,
+        subprocess.Popen(
+            [sys.executable, "-m", "neardup_daemon", *words], stdout=full, stderr=stderr
+        ) as dedup,
+    ):
+        try:
+            wait_until(lambda: trouble in log.read_bytes(), 60)
+            dedup.terminate()
+            code = dedup.wait(60)
+        finally:
+            dedup.kill()
+
+    assert code == 3
+    assert "within pipeline.drain_seconds (0.5); the same command begins again" in log.read_text()
