@@ -21,6 +21,17 @@ from neardup_stream.streams.kafka.config import (
 
 __all__ = ["Kafka", "Redis"]
 
+_PORT = r"(:[0-9]{1,5})?"
+_BROKER = (
+    r"([^\s,;/@:\[\]]+"
+    + _PORT
+    + r"|\[[^\s,;/@\[\]]+\]"
+    + _PORT
+    + r"|[0-9A-Fa-f:.]{0,39}::[0-9A-Fa-f:.]{0,39}"
+    r"|([0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4})"
+)
+"""A name or an address; the client takes 9092 where there is no port, as behind IPv6 without brackets."""
+
 Topic = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$", examples=["crawl.pages"])]
 
 
@@ -30,7 +41,7 @@ class Kafka(Section, frozen=True):
     bootstrap_servers: Annotated[
         str,
         Meta(
-            pattern="^[^@]+$",
+            pattern=rf"^[\s,]*{_BROKER}\s*(,\s*({_BROKER}\s*)?)*$",
             examples=["kafka-1:9092,kafka-2:9092"],
             description="Brokers to contact first, as `host:port,host:port`.",
         ),

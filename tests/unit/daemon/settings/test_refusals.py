@@ -168,6 +168,32 @@ def test_a_value_that_is_not_allowed_is_refused_in_words(override: str, message:
 
 
 @pytest.mark.parametrize(
+    "servers",
+    [
+        "",
+        ",",
+        "http://localhost:9092",
+        "PLAINTEXT://127.0.0.1:9092",
+        "kafka-1:9092,SSL://kafka-2:9092",
+        "kafka-1:9092;kafka-2:9092",
+        "kafka-1:9092 kafka-2:9092",
+        "kafka -1:9092",
+        "kafka:",
+        "kafka:port",
+        "kafka:9092:9093",
+        "10.0.0.1:9092:9093",
+        "[::1:9092",
+        "[::1]9092",
+    ],
+)
+def test_brokers_in_another_form_are_refused(servers: str) -> None:
+    assert refusal([f"kafka.bootstrap_servers={servers}"]) == (
+        "--set kafka.bootstrap_servers: expected a value like 'kafka-1:9092,kafka-2:9092'"
+        f" (Brokers to contact first, as `host:port,host:port`.), got {servers!r}"
+    )
+
+
+@pytest.mark.parametrize(
     ("overrides", "message"),
     [
         pytest.param(

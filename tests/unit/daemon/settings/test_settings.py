@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from aiokafka.conn import collect_hosts
 from neardup_daemon.loop_wiring import loop_config
 from neardup_daemon.preparing import index_layout, sketch_config, verdict_config
 from neardup_daemon.settings.loading import known_settings, read_settings
@@ -132,6 +133,24 @@ def test_defaults_of_connections_are_those_of_the_clients() -> None:
     assert kafka.connection() == KafkaConnection(bootstrap_servers=kafka.bootstrap_servers)
     assert redis.config() == RedisConfig(redis.url)
     assert loop_config(settings) == LoopConfig()
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [
+        "kafka",
+        "kafka_1.crawl.svc.:9092, 10.0.0.2:9092",
+        " kafka-1:9092 ,kafka-2:9092,",
+        "[2001:db8::1]:9092,[::1]",
+        "::1,2001:db8:0:0:0:0:0:1",
+        "[fe80::1%eth0]:9092",
+    ],
+)
+def test_brokers_are_named_in_every_form_that_the_client_reads(servers: str) -> None:
+    settings = Settings.load(overrides=[f"kafka.bootstrap_servers={servers}"], environ={})
+
+    assert settings.kafka.connection().bootstrap_servers == servers
+    assert all(port == 9092 for _, port, _ in collect_hosts(servers))
 
 
 def test_clients_get_what_is_set_for_their_security() -> None:
