@@ -142,6 +142,13 @@ _NO_SENTINEL = Fault(
     "redis.url names sentinels, and this is a Redis server: name the sentinels, or write redis:// or"
     " rediss:// for one server",
 )
+_NO_DATABASE = Fault(
+    "DB index is out of range",
+    ConfigError,
+    None,
+    "redis.url names a database that the server does not have: write /0, or raise databases in its"
+    " configuration",
+)
 _EXPIRED = Fault(
     "an expired certificate",
     ConfigError,
@@ -173,6 +180,7 @@ FAULTS: Final = (
     _PART_OF_CLUSTER,
     _NOT_A_CLUSTER,
     _NO_SENTINEL,
+    _NO_DATABASE,
     _EXPIRED,
     _NO_TRUST,
     _REFUSED_COMMAND,
@@ -215,6 +223,7 @@ _BY_WORDING: Final = (
     (re.compile("Cluster mode is not enabled on this node"), _NOT_A_CLUSTER),
     # In the quotes of Redis 7, and of former ones.
     (re.compile("unknown command ['`]SENTINEL"), _NO_SENTINEL),
+    (re.compile(_NO_DATABASE.sign), _NO_DATABASE),
     # The server's, by its client, and ours, by the server.
     (re.compile("certificate (has expired|is not yet valid)|alert certificate expired"), _EXPIRED),
     # To a client that greets a server without its password.

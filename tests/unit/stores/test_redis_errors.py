@@ -57,11 +57,21 @@ def test_what_may_pass_is_unavailable_for_its_reason_and_reports_the_remedy(reas
         (exceptions.NoPermissionError("this user has no permissions to run 'evalsha'"), ConfigError, "right"),
         (exceptions.ResponseError("ERR unknown command 'EVALSHA'"), ConfigError, "run check"),
         (exceptions.ResponseError("WRONGTYPE Operation against a key"), CorruptData, "redis.namespace"),
+        (exceptions.ResponseError("DB index is out of range"), ConfigError, "write /0"),
         (exceptions.InvalidResponse("Protocol error"), StoreUnavailable, "redis.url"),
         (ConnectionResetError("reset by peer"), StoreUnavailable, "redis.url"),
         (TimeoutError(), StoreUnavailable, "socket_timeout_seconds"),
     ],
-    ids=["no password", "right missing", "unknown command", "foreign key", "torn answer", "reset", "silent"],
+    ids=[
+        "no password",
+        "right missing",
+        "unknown command",
+        "foreign key",
+        "no database",
+        "torn answer",
+        "reset",
+        "silent",
+    ],
 )
 def test_what_will_not_pass_ends_the_process_in_its_way(
     error: Exception, ours: type[NeardupError], says: str
