@@ -106,7 +106,8 @@ async def _serve(
         preparation = await stack.enter_async_context(
             open_preparation(settings, metrics, text_parts, forked.pages)
         )
-        streams = await stack.enter_async_context(open_kafka(settings, stores.epochs, retries, metrics))
+        epochs = stores.epochs.of_an_embedded_server() if embedded else stores.epochs
+        streams = await stack.enter_async_context(open_kafka(settings, epochs, retries, metrics))
         held = await stack.enter_async_context(
             holding_decisions(stores.judged.clusters, settings.api.decision_kept_seconds)
         )

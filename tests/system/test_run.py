@@ -270,3 +270,16 @@ def test_an_embedded_redis_takes_the_servers_place(site: Site) -> None:
 
         assert daemon.stop() == 0
     assert outcomes == {"unique": 10, "duplicate": 10}
+
+
+def test_a_second_run_with_an_embedded_redis_needs_another_group(site: Site) -> None:
+    site.create_topics()
+    publish(site, pages(2, topics=2))
+    with start_daemon(site.settings, "--embedded") as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(2)
+        assert daemon.stop() == 0
+
+    with start_daemon(site.settings, "--embedded") as daemon:
+        assert daemon.wait() == 2
+        assert "ends with its run: give every run a kafka.group_id of its own" in daemon.log()

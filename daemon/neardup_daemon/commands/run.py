@@ -33,7 +33,12 @@ _FLAGS: Sequence[str] = (
 
 @click.command()
 @with_settings(*_FLAGS, has_logs=True)
-@click.option("--embedded", is_flag=True, help="Start a private Redis for this run, and stop it at the end.")
+@click.option(
+    "--embedded",
+    is_flag=True,
+    help="Start a private Redis for this run, and stop it at the end. The next such run needs another"
+    " kafka.group_id.",
+)
 def run(settings: Settings, *, embedded: bool) -> int:
     """Read pages from Kafka, publish duplicate events to Kafka.
 

@@ -6,6 +6,7 @@ would be held against the new records. So the operator gives it another epoch, w
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from typing import Final, NamedTuple, Self
 
 from neardup_stream.errors import ConfigError, EpochEnded
@@ -30,7 +31,10 @@ _RAISE = Script.load("raise_input_epoch")
 _WITNESS = re.compile(rf"([0-9a-f]{{{TOKEN_DIGITS}}}|) ([0-9]{{1,19}}) (.+)")
 """Token, ceiling and input, as `InputEpochs.witnesses` writes them."""
 
-_FIRST: Final = "see that redis.url and redis.namespace are those of this group; if they are, "
+_REMEDY: Final = f"see that redis.url and redis.namespace are those of this group; if they are, {REMEDY}"
+_REMEDY_WITHOUT_A_PAST: Final = (
+    "the index of an embedded server ends with its run: give every run a kafka.group_id of its own"
+)
 
 
 class _Witness(NamedTuple):
@@ -63,6 +67,9 @@ class InputEpochs:
         clusters: holds the offsets below which everything is finished; none, where clusters are off.
         keys: of the clusters.
         token: of the index; empty where there is none.
+
+    Attributes:
+        remedy: what a person does where the index does not know what was committed.
     """
 
     def __init__(
@@ -79,6 +86,13 @@ class InputEpochs:
         self._clusters = clusters
         self._bound_keys = [keys.of(Cell(table, b"")) for table in (DECIDED, TRIMMED)]
         self._token = token
+        self.remedy = _REMEDY
+
+    def of_an_embedded_server(self) -> Self:
+        """Return the same for an index that is never there again, which no recovery could help."""
+        same = copy(self)
+        same.remedy = _REMEDY_WITHOUT_A_PAST
+        return same
 
     async def enter(self, topic: str, epoch: int) -> None:
         """Be counted among the readers of this epoch, which ends every lower one.
@@ -132,7 +146,7 @@ class InputEpochs:
         if not all(witness.token for witness in counting.values()) and not await self._knows_anything():
             raise ConfigError(
                 f"the group has committed offsets, and the index {self._where} knows of no page;"
-                f" {_FIRST}{REMEDY}"
+                f" {self.remedy}"
             )
         ceilings = await self._ceilings(list(counting))
         for partition, (token, ceiling, input_id) in counting.items():
@@ -140,7 +154,7 @@ class InputEpochs:
                 found = f"index {self._token} is in its place" if self._token else "nothing is stored"
                 raise ConfigError(
                     f"the group has committed offsets with index {token}, which is not there any more:"
-                    f" {found} {self._where}; {_FIRST}{REMEDY}"
+                    f" {found} {self._where}; {self.remedy}"
                 )
             if input_id == partition.input_id and ceilings[partition] < ceiling:
                 raise ConfigError(
