@@ -27,7 +27,7 @@ from time import monotonic
 from typing import Final, Self, TextIO
 
 from neardup_daemon.logs import log_event
-from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
 from neardup_stream.private_directory import private_directory
 from neardup_stream.stores.redis.servers import PACKING_LIMITS
 from neardup_stream.temporary_files import temporary_files_unavailable
@@ -68,6 +68,10 @@ _ALWAYS: Final = (
 
 _DAMAGE: Final = re.compile("Bad file format|Invalid AOF|Unexpected end of file")
 """What a server says last when it cannot read its own append-only file."""
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FULL_WORDS: Final = tuple(map(os.strerror, _FULL))
+_WARNING: Final = re.compile(r"\d+:[A-Z] .{10,30}? # (?=\S)")
+"""Before the words of a line of its log that is more than a notice: process, role, date and level."""
 
 _logger = logging.getLogger(__name__)
 
@@ -127,7 +131,7 @@ class EmbeddedServer:
             ConfigError: no server is installed, it does not start (its last words are in the message), or
                 another run is using the state directory.
             CorruptData: what an earlier run left there is damaged.
-            StreamUnavailable: there is no room for its socket.
+            StreamUnavailable: there is no room for its socket, or in the state directory.
         """
         program, state = self._program or find_server(), self._state_directory
         async with AsyncExitStack() as stack:
@@ -176,13 +180,14 @@ def _locked(state_directory: Path) -> Iterator[int]:
 
     Raises:
         ConfigError: it cannot be used, is not ours alone, or another run is using it.
+        StreamUnavailable: it has no room.
     """
     try:
         state_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_is_ours(state_directory)
         lock = os.fdopen(os.open(state_directory / "lock", _OPEN_LOCK, 0o600), "w")
     except OSError as error:
-        raise ConfigError(f"cannot use the state directory {state_directory}: {error.strerror}") from error
+        raise _unusable(state_directory, error) from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -191,9 +196,17 @@ def _locked(state_directory: Path) -> Iterator[int]:
                 f"another run is using the state directory {state_directory}{_holder(lock)}; wait for it,"
                 " stop it, or choose another directory"
             ) from error
-        os.truncate(lock.fileno(), 0)
-        os.pwrite(lock.fileno(), b"%d" % os.getpid(), 0)
+        try:
+            os.truncate(lock.fileno(), 0)
+            os.pwrite(lock.fileno(), b"%d" % os.getpid(), 0)
+        except OSError as error:
+            raise _unusable(state_directory, error) from error
         yield lock.fileno()
+
+
+def _unusable(state_directory: Path, error: OSError) -> ConfigError | StreamUnavailable:
+    words = f"cannot use the state directory {state_directory}: {error.strerror}"
+    return StreamUnavailable(words, "disk") if error.errno in _FULL else ConfigError(words)
 
 
 def _holder(lock: TextIO) -> str:
@@ -275,9 +288,7 @@ async def _until_it_answers(server: subprocess.Popen[bytes], private: Path) -> N
         if answer.startswith(b"-LOADING"):
             deadline = monotonic() + _START_SECONDS
         if server.poll() is not None or monotonic() > deadline:
-            words = _last_words(private / _LOG)
-            failure = CorruptData if _DAMAGE.search(words) else ConfigError
-            raise failure(f"the embedded Redis server does not start: {words}")
+            raise _not_started(_last_lines(private / _LOG))
         await asyncio.sleep(_PAUSE_SECONDS)
 
 
@@ -295,7 +306,17 @@ async def _ping(socket: Path) -> bytes:
     return answer
 
 
-def _last_words(log: Path) -> str:
+def _not_started(last_lines: Sequence[str]) -> ConfigError | CorruptData | StreamUnavailable:
+    """Return what to raise for a server whose log ends so; its last warning and what follows say why."""
+    warnings = [number for number, line in enumerate(last_lines) if _WARNING.match(line)]
+    said = " | ".join(_WARNING.sub("", line) for line in last_lines[max(warnings, default=0) :])
+    words = f"the embedded Redis server does not start: {said or 'it says nothing'}"
+    if any(full in said for full in _FULL_WORDS):
+        return StreamUnavailable(words, "disk")
+    is_damaged = any(map(_DAMAGE.search, last_lines))
+    return CorruptData(words) if is_damaged else ConfigError(words)
+
+
+def _last_lines(log: Path) -> Sequence[str]:
     text = log.read_text(errors="replace") if log.exists() else ""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return " | ".join(lines[-_LOG_LINES_SHOWN:]) or "it says nothing"
+    return [line for line in text.splitlines() if line.strip()][-_LOG_LINES_SHOWN:]

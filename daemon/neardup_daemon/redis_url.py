@@ -24,7 +24,7 @@ async def redis_url(settings: Settings, state_dir: Path | None) -> AsyncIterator
     Raises:
         ConfigError: the private one cannot be started, or another run is using its directory.
         CorruptData: what an earlier run left there is damaged.
-        StreamUnavailable: there is no room for its socket.
+        StreamUnavailable: there is no room for its socket, or in its directory.
     """
     if state_dir is None:
         yield settings.redis.url

@@ -16,7 +16,8 @@ PRIVATE_MOUNTS = [
     *(["--user", "--map-root-user"] if os.getuid() else []),
 ]
 MOUNT = 'mount -t tmpfs -o size=3m,mode=700 tmpfs "$0"'
-MOUNT_AND_RUN = MOUNT + ' && { "$@"; code=$?; umount -l "$0"; exit $code; }'
+_RUN = ' && { "$@"; code=$?; umount -l "$0"; exit $code; }'
+MOUNT_AND_RUN = MOUNT + _RUN
 
 
 LIMITED = 'ulimit -f 8; exec "$@"'
@@ -69,6 +70,45 @@ def test_a_full_disk_ends_the_run_with_3_and_says_so(tmp_path: Path) -> None:
 
     assert run.returncode == 3, run.stderr
     assert "free space there" in run.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "complaint"),
+    [
+        ("true", "cannot use the state directory {state}: No space left on device"),
+        ('echo 1 > "$0/lock"', "does not start: Write error writing append only file on disk: No space left"),
+    ],
+    ids=["for-nothing", "for-the-lock-alone"],
+)
+def test_a_disk_that_is_full_at_the_start_ends_the_run_with_3(
+    tmp_path: Path, before: str, complaint: str
+) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    fill = f' && {before}; dd if=/dev/zero of="$0/fill" bs=4k 2> /dev/null; true'
+    ours = ["dedup", "-", "--state", str(state)]
+
+    run = subprocess.run(
+        [
+            *PRIVATE_MOUNTS,
+            "sh",
+            "-c",
+            MOUNT + fill + _RUN,
+            state,
+            sys.executable,
+            "-m",
+            "neardup_daemon",
+            *ours,
+        ],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=90,
+        check=False,
+    )
+
+    assert run.returncode == 3, run.stderr
+    assert complaint.format(state=state) in run.stderr.decode()
+    assert b" | " not in run.stderr
 
 
 def test_a_stop_while_the_output_is_full_ends_within_its_time_with_3(tmp_path: Path) -> None:
