@@ -1,5 +1,6 @@
 """List the forgotten pages of an archive in a small file next to it, because the archive never changes."""
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterable, Iterator
@@ -29,6 +30,7 @@ __all__ = [
 _MAGIC = b"\x89NDGONE\n"
 _ID_BYTES = 16
 _DIGEST_BYTES = 16
+_REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _BITS_START = len(_MAGIC) + _ID_BYTES
 
 
@@ -111,6 +113,7 @@ def write_gone(archive: Path, header: Header, rows: Iterable[int], on_step: OnSt
 
     Raises:
         ReplacedMeanwhile: the archive at this path does not have the rows of this header.
+        ConfigError: we may not write beside the archive.
         CorruptData: the file that is there is damaged, or belongs to another archive.
         StreamUnavailable: the disk is full or failed.
     """
@@ -169,6 +172,7 @@ def forgets_locked(path: Path) -> Iterator[None]:
         path: of the forgets.
 
     Raises:
+        ConfigError: we may not write beside the archive.
         StreamUnavailable: the lock file cannot be made, or locked.
 
     The lock file is never removed: a process that waits for a removed one would exclude no other.
@@ -211,8 +215,9 @@ def _replace(path: Path, content: bytes, on_step: OnStep) -> None:
         raise _unwritten(path, error) from error
 
 
-def _unwritten(path: Path, error: OSError) -> StreamUnavailable:
-    return StreamUnavailable(f"cannot write {path}: {error.strerror}", "disk")
+def _unwritten(path: Path, error: OSError) -> ConfigError | StreamUnavailable:
+    words = f"cannot write {path}: {error.strerror}"
+    return ConfigError(words) if error.errno in _REFUSED else StreamUnavailable(words, "disk")
 
 
 def _packed_flags(gone: NDArray[np.bool_], header: Header) -> bytes:

@@ -40,7 +40,8 @@ def forget_in_archive(names: Sequence[str], path: Path, on_step: OnStep = no_ste
         on_step: called before each step of writing.
 
     Raises:
-        ConfigError: there is no such archive, a name is no id, or the archive is replaced again and again.
+        ConfigError: there is no such archive, we may not write beside it, a name is no id, or the archive is
+            replaced again and again.
         CorruptData: the archive or its forgets are damaged.
         StreamUnavailable: the disk is full or failed.
     """

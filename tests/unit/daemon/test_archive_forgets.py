@@ -61,6 +61,14 @@ def test_a_forget_that_waits_while_the_archive_is_replaced_holds_for_the_new_one
     assert forgotten(path) == [url]
 
 
+def test_a_directory_that_we_may_not_write_is_refused() -> None:
+    with (
+        pytest.raises(ConfigError, match=r"cannot write /sys/\.old\.nda\.gone\.lock: "),
+        forgets_locked(gone_path(Path("/sys/old.nda"))),
+    ):
+        pass
+
+
 def test_of_a_forget_and_a_replacement_at_the_same_time_one_is_refused(path: Path) -> None:
     former = header_of(path)
 
