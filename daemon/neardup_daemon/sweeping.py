@@ -85,7 +85,7 @@ async def sweeping(
     """Sweep while the block runs, and pause the gate while the sweeps are late.
 
     Raises:
-        ExceptionGroup: holding what ended a sweep (DependencyLost, CorruptData), or the block.
+        ExceptionGroup: holding what ended a sweep (DependencyLost, CorruptData, ConfigError), or the block.
     """
     async with asyncio.TaskGroup() as group:
         scheduled = Sweeping(
@@ -147,7 +147,7 @@ class Sweeping:
         """Sweep until cancelled.
 
         Raises:
-            ExceptionGroup: holding what ended it (DependencyLost, CorruptData).
+            ExceptionGroup: holding what ended it (DependencyLost, CorruptData, ConfigError).
         """
         idle_seconds = min(self._round_seconds / _PAUSES_A_ROUND, _LONGEST_PAUSE_SECONDS)
         claim_slots = partial(

@@ -27,7 +27,7 @@ from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index, stored_layout
-from neardup_stream.stores.guarded_sweep_rounds import GuardedSweepRounds
+from neardup_stream.stores.guarded_sweep_rounds import AgreedSweepRounds, GuardedSweepRounds
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
@@ -37,6 +37,7 @@ from neardup_stream.stores.redis.keys import ClusterKeys
 from neardup_stream.stores.redis.namespace import (
     Namespace,
     check_index,
+    check_policy,
     enter_index,
     is_installed,
     open_namespace,
@@ -118,7 +119,10 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
             partial(enter_index, client, settings.redis.namespace, namespace, clusters)
         )
         stores = await retries.retry(partial(open_tables, layouts, client, namespace))
-        yield replace(stores, clock=clock, server_name=facts.name, policy=agreed)
+        rounds = AgreedSweepRounds(
+            stores.sweep_rounds, partial(check_policy, client, settings.redis.namespace, agreed)
+        )
+        yield replace(stores, clock=clock, server_name=facts.name, policy=agreed, sweep_rounds=rounds)
 
 
 def redis_config(settings: Settings, redis_url: str) -> RedisConfig:

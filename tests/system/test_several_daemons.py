@@ -12,8 +12,10 @@ from tests.chaos.judging import stored_partition, violations, wait_until_quiet
 from tests.chaos.meetings import meet
 from tests.chaos.storming import storm
 from tests.pipelines import essay, page_json
+from tests.servers.daemon import start_daemon
 from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
+from tests.system.conftest import Site
 
 QUIET_SECONDS = 60
 PAUSE_SECONDS = 1.5 * SESSION_SECONDS
@@ -91,3 +93,16 @@ def test_the_same_id_in_two_partitions_is_one_page(
 
 def page(name: str, text: str) -> Message:
     return Message(key=name.encode(), value=page_json(name, text))
+
+
+def test_a_daemon_stops_where_another_one_has_brought_a_later_policy_into_force(site: Site) -> None:
+    site.create_topics()
+    later = ["verdict.policy=1", "verdict.near_resemblance=0.7"]
+    with start_daemon(site.settings) as former:
+        former.wait_until_ready()
+        with start_daemon([*site.settings, *later]) as other:
+            other.wait_until_ready()
+            codes = former.wait(), other.stop()
+
+        assert codes == (2, 0)
+        assert "are judged by policy 1 now, and here verdict.policy is 0" in former.log()
