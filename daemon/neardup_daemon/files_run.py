@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from neardup_daemon.loop_wiring import (
     files_loop_config,
     line_publication,
 )
+from neardup_daemon.no_output import NoOutput
 from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_spread_preparation
 from neardup_daemon.readable_source import ReadableSource
@@ -90,7 +90,7 @@ class FilesRunEnd(NamedTuple):
 
 class _Outputs(NamedTuple):
     events: JsonLinesSink
-    dead_letters: JsonLinesSink
+    dead_letters: JsonLinesSink | NoOutput
     clusters: ClusterOutput
 
 
@@ -177,7 +177,7 @@ def _rest(run: FilesRun) -> str:
 
 
 def _refused(
-    objection: str, dead_letters: JsonLinesSink, damage: CorruptData | None, notes: FilesRunNotes
+    objection: str, dead_letters: JsonLinesSink | NoOutput, damage: CorruptData | None, notes: FilesRunNotes
 ) -> OutputRefusedError:
     """Write the dead letters, and return what to raise."""
     dead_letters.finish()
@@ -196,8 +196,11 @@ def _check_paths(run: FilesRun) -> None:
 
 
 def _outputs(run: FilesRun) -> _Outputs:
-    events, dead_letters = (JsonLinesSink(path or os.devnull) for path in (run.events, run.dead_letters))
-    return _Outputs(events, dead_letters, cluster_output(run.clusters or os.devnull))
+    return _Outputs(
+        JsonLinesSink(run.events),
+        JsonLinesSink(run.dead_letters) if run.dead_letters else NoOutput(),
+        cluster_output(run.clusters) if run.clusters else NoOutput(),
+    )
 
 
 @asynccontextmanager

@@ -1,13 +1,20 @@
 """`dedup` without `--redis` or `--state` keeps its index in its own memory, and says the same."""
 
+import asyncio
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from neardup_daemon.files_run import run_over_files
+from neardup_daemon.files_run_options import FilesRun
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.tally import Tally
 
-from tests.pipelines import page_json
+from neardup_stream.streams.files.digests import EarlyDigests
+from tests.pipelines import essay, page_json
 from tests.system.conftest import StoredIndex, call
 
 OUTPUTS = ("events", "clusters", "dead-letters")
@@ -86,3 +93,19 @@ def test_it_starts_no_server(tmp_path: Path) -> None:
 
     assert run.returncode == 0, run.stderr
     assert b"embedded_server" not in run.stderr
+
+
+def test_an_output_that_is_not_asked_for_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The device for nothing may have been replaced by a file, which could hold no clusters by its name."""
+    crawl, null, events = tmp_path / "crawl.jsonl", tmp_path / "null", tmp_path / "events.jsonl"
+    crawl.write_bytes(page_json("broken", essay(1))[:-1] + b"\n" + page_json("page", essay(1)))
+    null.touch()
+    monkeypatch.setattr(os, "devnull", str(null))
+    run = FilesRun((str(crawl),), str(events), None, None, None, None, uses_redis=False)
+
+    with EarlyDigests(run.files) as digests:
+        running = run_over_files(run, Settings(), Tally(), lambda *_: None, lambda: "", (), digests.identify)
+        end = asyncio.run(running)
+
+    assert (end.is_complete, len(end.first_dead_letters)) == (True, 1)
+    assert null.read_bytes() == b""

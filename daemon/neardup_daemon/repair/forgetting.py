@@ -1,6 +1,5 @@
 """Forget pages by records without a value: on the pages topic, or for a private index from a list."""
 
-import os
 import secrets
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -9,6 +8,7 @@ from time import time
 
 from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.loop_wiring import build_loop, build_retries, line_publication, loop_config
+from neardup_daemon.no_output import NoOutput
 from neardup_daemon.preparing import build_preparation
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
@@ -58,12 +58,11 @@ async def forget_in_state(
     with stop.on_signals():
         async with AsyncExitStack() as stack:
             events_sink = await stack.enter_async_context(JsonLinesSink(events))
-            refused = await stack.enter_async_context(JsonLinesSink(os.devnull))
             stores = await stack.enter_async_context(open_stored_index(settings, state_dir))
             source = await stack.enter_async_context(_forgets(page_ids))
             retries = build_retries(settings, meters)
             stop.is_watched = True
-            publication = line_publication(events_sink, refused)
+            publication = line_publication(events_sink, NoOutput())
             preparation = build_preparation(settings, meters)
             runtime = Runtime(loop_config(settings), retries, meters)
             loop = build_loop(settings, stores, source, publication, preparation, runtime)
