@@ -1,6 +1,7 @@
 """The documentation: complete indexes without dead entries, and commands that a bare machine takes."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,36 @@ def test_each_quick_start_of_the_readme_installs_into_a_virtual_environment() ->
 
     assert len(installing) == 2
     assert all("-m venv" in block.partition("pip install")[0] for block in installing)
+
+
+def test_a_row_of_a_table_is_one_line() -> None:
+    root = _DOCS.parent
+    pages = [*root.glob("*.md"), *_DOCS.rglob("*.md"), *(root / "deploy").rglob("*.md")]
+
+    broken = [
+        f"{page.relative_to(root)}: {line}"
+        for page in pages
+        for line in _torn_rows(page.read_text(encoding="utf-8"))
+    ]
+
+    assert _DOCS / "faults.md" in pages
+    assert broken == []
+
+
+def _torn_rows(text: str) -> Iterator[str]:
+    """Yield lines that begin a row without ending it, and those behind a row that are neither row nor blank.
+
+    Code between fences is left out.
+    """
+    for block in text.split("```")[::2]:
+        lines = block.split("\n")
+        for line, following in zip(lines, [*lines[1:], ""], strict=True):
+            if not line.startswith("|"):
+                continue
+            if not line.endswith("|"):
+                yield line
+            if following and not following.startswith("|"):
+                yield following
 
 
 def test_a_decision_takes_one_line_in_the_index() -> None:
