@@ -156,6 +156,15 @@ def test_the_layout_in_force_cancels_what_another_run_has_begun(index: StoredInd
     assert (cancelled.returncode, layouts(index.server, index.settings)) == (0, {b"t"})
 
 
+def test_a_number_that_has_the_layout_in_force_leaves_that_and_says_so(index: StoredIndex) -> None:
+    index.hold(*(page_json(name, essay(1)) for name in "ab"))
+    first, again = (lay_out(index.settings, pages).stdout.decode() for pages in (200_000, 210_000))
+
+    assert "same layout" not in first
+    assert "210,000 pages have the same layout as 200,000, for which the tables are laid out" in again
+    assert "expected_pages = 200_000\n" in again
+
+
 def test_the_index_is_not_rebuilt_while_its_tables_are_laid_out(index: StoredIndex) -> None:
     index.hold(*(page_json(name, essay(1)) for name in "ab"))
     assert lay_out(index.settings, 200_000, "before cluster_store.commit 2").returncode == SIGKILLED

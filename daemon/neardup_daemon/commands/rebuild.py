@@ -64,6 +64,11 @@ def _lay_out(settings: Settings, state_dir: Path | None, expected_pages: int) ->
             f"{counted(done.counts.total(), 'record')}: {counted(done.counts['indexed'], 'page')}"
             " in new tables"
         )
+    if expected_pages != done.tables.expected_pages:
+        click.echo(
+            f"{expected_pages:,} pages have the same layout as {done.tables.expected_pages:,}, for which the"
+            " tables are laid out: that number stays in force"
+        )
     where = "of all daemons" if state_dir is None else "wherever this directory is used"
     click.echo(
         f"{counted(done.removed_count, 'bucket')} of other layouts removed; set these in the table [index] of"
