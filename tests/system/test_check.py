@@ -16,12 +16,15 @@ from tests.system.conftest import Site, call, new_index
 def test_a_site_without_topics_is_bad_until_they_are_created(site: Site) -> None:
     before = site.call("check")
     created = site.call("check", "--create-topics", "--partitions", "3")
+    again = site.call("check")
     after = site.call("check", settings=["retention.seconds=86400"])
 
     assert [run.returncode for run in (before, created, after)] == [2, 0, 0]
     assert f"there is no topic {site.topics[0]}" in before.stdout.decode()
     assert f"created topic {site.topics[0]}, 3 partitions" in created.stdout.decode()
     assert f"topic {site.topics[0]}, 3 partitions" in after.stdout.decode()
+    warning = f"warn  kafka: topic {site.topics[0]} keeps records for 7 days"
+    assert [warning in run.stdout.decode() for run in (created, again, after)] == [True, True, False]
     assert "max.message.bytes" not in after.stdout.decode()
 
 

@@ -189,7 +189,9 @@ async def _check_kafka(settings: Settings, create_partitions: int | None) -> Asy
     }
     right = "Read (pages) or Write (events, dead letters)"
     try:
-        for name, facts in (await describe_topics(connection, list(roles), right)).items():
+        described = await describe_topics(connection, list(roles), right)
+        created: list[str] = []
+        for name, facts in described.items():
             if facts is None and create_partitions is not None:
                 partitions = 1 if roles[name] == "dead_letters" else create_partitions
                 try:
@@ -197,9 +199,17 @@ async def _check_kafka(settings: Settings, create_partitions: int | None) -> Asy
                 except NeardupError as error:
                     yield Finding("bad", f"kafka: {error}")
                     continue
+                created.append(name)
                 yield Finding("good", f"kafka: created topic {name}, {counted(partitions, 'partition')}")
             else:
                 yield judge_topic(name, facts, roles[name], settings)
+        if created:
+            described = await describe_topics(connection, created, right)
+        for name in created:
+            if described[name] is not None:  # a broker may not know it yet
+                finding = judge_topic(name, described[name], roles[name], settings)
+                if finding.grade != "good":
+                    yield finding
     except NeardupError as error:
         yield Finding("bad", f"kafka: {error}")
 
