@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import pytest
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.streams.kafka.admin import TopicFacts, create_topic, describe_topics
+from neardup_stream.streams.kafka.admin import TopicFacts, create_topic, describe_topics, group_members
 from neardup_stream.streams.kafka.config import KafkaConnection
 from tests.kafka_topics import WAIT_SECONDS
-from tests.servers.kafka import KafkaBroker
+from tests.servers.kafka import KafkaBroker, start_kafka
 
 
 async def test_topics_are_made_and_described(kafka_broker: KafkaBroker, topic_prefix: str) -> None:
@@ -53,3 +53,10 @@ async def test_when_a_topic_deletes_records_is_described(
 
     assert facts is not None
     assert (facts.kept_ms, facts.deletes_after_ms) == (kept_ms, deletes_after_ms)
+
+
+async def test_the_first_group_of_a_new_cluster_is_described_once_it_has_a_coordinator() -> None:
+    with start_kafka(is_brief=True) as broker:
+        connection = KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
+
+        assert await group_members(connection, "first") == []

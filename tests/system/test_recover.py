@@ -270,6 +270,13 @@ def test_a_recovery_that_is_refused_leaves_the_index_and_nothing_of_earlier_ones
     check(own, messages)
 
 
+def test_a_topic_that_is_missing_is_named(site: Site) -> None:
+    refused = site.call("recover", settings=["kafka.pages_topic=mistyped"])
+
+    assert refused.returncode == 2
+    assert b"there is no topic mistyped" in refused.stderr
+
+
 def test_pages_that_redis_has_and_the_topic_has_no_more_are_given_up_only_where_that_is_accepted(
     own: Own,
 ) -> None:

@@ -185,16 +185,17 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
     """Return the committed offsets of the group, which must have no members meanwhile.
 
     Raises:
-        ConfigError: daemons are running, or the group has committed nothing.
+        ConfigError: there is no pages topic, daemons are running, or the group has committed nothing.
     """
     kafka = settings.kafka
+    partitions = await pages_partitions(settings)
     if members := await group_members(kafka.connection(), kafka.group_id):
         raise ConfigError(
             f"group {kafka.group_id} has {counted(len(members), 'member')}: stop all daemons of"
             f" redis.namespace {settings.redis.namespace!r} first, and wait"
             " kafka.session_timeout_seconds after a kill"
         )
-    committed = await committed_of_group(settings, await pages_partitions(settings))
+    committed = await committed_of_group(settings, partitions)
     if not committed:
         raise ConfigError(
             f"group {kafka.group_id!r} has committed no offset of topic {kafka.pages_topic!r}, so there is"

@@ -43,6 +43,11 @@ _BROKERS_CHOICE = -1
 _NEVER_COMMITTED = -1
 _UNLIMITED = "-1"
 _COORDINATOR_PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+_COORDINATOR_ERRORS = (
+    GroupCoordinatorNotAvailableError,
+    GroupLoadInProgressError,
+    NotCoordinatorForGroupError,
+)
 _MEMBERS = 5
 """Index of the members in the description of a group."""
 
@@ -123,13 +128,27 @@ async def require_topics(
 async def group_members(connection: KafkaConnection, group_id: str) -> list[str]:
     """Return the member ids of a group, assigned by the broker; a static one begins with its instance id.
 
+    The first group of a new cluster has no coordinator for some seconds: this function waits for it.
+
     Raises:
-        StreamUnavailable: the cluster cannot be reached.
+        StreamUnavailable: the cluster cannot be reached, or the group's coordinator is not ready.
         ConfigError: it denies access.
     """
     async with _open_admin(connection) as admin:
         with kafka_errors(f"describing group {group_id}"):
-            (described,) = await admin.describe_consumer_groups([group_id])
+            for pause_seconds in _COORDINATOR_PAUSES_SECONDS:
+                with suppress(*_COORDINATOR_ERRORS):
+                    return await _members(admin, group_id)
+                await asyncio.sleep(pause_seconds)
+            return await _members(admin, group_id)
+
+
+async def _members(admin: AIOKafkaAdminClient, group_id: str) -> list[str]:
+    (described,) = await admin.describe_consumer_groups([group_id])
+    for group in described.groups:
+        refused = for_code(group[0])
+        if refused is not NoError:
+            raise refused(group_id)
     return [member[0] for group in described.groups for member in group[_MEMBERS]]
 
 
@@ -193,9 +212,7 @@ async def _group_offsets(
     """Return the coordinator's answer; partitions are missing if it has none even after some seconds."""
     found: dict[TopicPartition, OffsetAndMetadata]
     for pause_seconds in _COORDINATOR_PAUSES_SECONDS:
-        with suppress(
-            GroupCoordinatorNotAvailableError, GroupLoadInProgressError, NotCoordinatorForGroupError
-        ):
+        with suppress(*_COORDINATOR_ERRORS):
             found = await admin.list_consumer_group_offsets(group_id, partitions=partitions)
             if all(one in found for one in partitions):
                 return found
