@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, AsyncExitStack, aclosing, nullcon
 from functools import partial
 from pathlib import Path
 from time import time
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from neardup_daemon.archives import archive_schema, text_schema
 from neardup_daemon.failpoints import failing_steps
@@ -41,6 +41,9 @@ from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.streams.files.digests import LateDigests
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource, PlaceOf
+
+if TYPE_CHECKING:
+    from neardup_daemon.wiring import Stores
 
 __all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "forked_for_freezing", "write_archive"]
 
@@ -138,10 +141,13 @@ async def write_archive(
     async with AsyncExitStack() as stack:
         stack.enter_context(stop.on_signals())
         writer = stack.enter_context(ArchiveWriter(run.output, replaces=run.replaces, on_step=steps))
+        reading = await stack.enter_async_context(AsyncExitStack())
+        stores = await _open_index(run, settings, reading)  # before kernels are compiled
         parts = _part_writers(run, settings, writer.directory)
         builder = stack.enter_context(ArchiveBuilder(writer, writer.directory, run.memory_bytes, parts))
         keep_what_is_loaded()
-        filled = await _fill(_Filling(builder, run, settings, stop, on_pages), forked)
+        filled = await _fill(_Filling(builder, run, settings, stop, on_pages), forked, stores)
+        await reading.aclose()  # which looks whether the index is there still
         if not stop.requested.is_set():
             facts: dict[str, Any] = {"schema": schema, "inputs": dict(filled.inputs)}
             with suppress(_StopRequested):
@@ -205,11 +211,20 @@ class _Input(NamedTuple):
     digests: LateDigests
 
 
-async def _fill(filling: _Filling, forked: Sequence[ForkedParent]) -> Filled:
+async def _open_index(run: FreezeRun, settings: Settings, stack: AsyncExitStack) -> "Stores | None":
+    """Open the index whose pages are frozen until the stack is closed; return None for other origins."""
+    if run.origin != "index":
+        return None
+    from neardup_daemon.stored_index import open_stored_index  # noqa: PLC0415 - files need no Redis
+
+    return await stack.enter_async_context(open_stored_index(settings, run.state_dir, is_walked=True))
+
+
+async def _fill(filling: _Filling, forked: Sequence[ForkedParent], stores: "Stores | None") -> Filled:
     """Add the pages to the archive."""
     run, settings = filling.run, filling.settings
-    if run.origin == "index":
-        return await _fill_from_index(filling)
+    if stores is not None:
+        return await _fill_from_index(filling, stores)
     digests = LateDigests()
     if run.origin == "kafka":
         given = _Input(_topic_records(settings), _topic_place, digests)
@@ -276,29 +291,26 @@ def _topic_place(position: Position) -> str:
     return f"partition {position.partition.number}, offset {position.offset}"
 
 
-async def _fill_from_index(filling: _Filling) -> Filled:
+async def _fill_from_index(filling: _Filling, stores: "Stores") -> Filled:
     """Freeze what the page records of an index say; their views and sketches are taken as they are."""
-    from neardup_daemon.stored_index import open_stored_index  # noqa: PLC0415 - files need no Redis
-
     builder, run, settings, stop, on_pages = filling
     filled = Filled()
     seen_before = time() - run.unseen_days * _DAY_SECONDS
     retries = build_retries(settings, NoMeters())
-    async with open_stored_index(settings, run.state_dir, is_walked=True) as stores:
-        slot, kept = 0, stores.judged.records
-        while slot < kept.slot_count:
-            walked = await retries.retry(partial(kept.walk, slot, kept.slot_count))
-            slot = walked.next_slot
-            records = [PageRecord.unpack(packed) for _, packed in walked.records]
-            timed = [
-                TimedRecord(record, record.seen_seconds * _MS)
-                for record in records
-                if record.state != "gone" and record.seen_seconds <= seen_before
-            ]
-            for page in freeze_pages(timed):
-                builder.add(page)
-            filled.add_pages("index", len(timed))
-            filled.archived_count += sum(page.record.state == "archived" for page in timed)
-            on_pages(filled.page_count)
+    slot, kept = 0, stores.judged.records
+    while slot < kept.slot_count:
+        walked = await retries.retry(partial(kept.walk, slot, kept.slot_count))
+        slot = walked.next_slot
+        records = [PageRecord.unpack(packed) for _, packed in walked.records]
+        timed = [
+            TimedRecord(record, record.seen_seconds * _MS)
+            for record in records
+            if record.state != "gone" and record.seen_seconds <= seen_before
+        ]
+        for page in freeze_pages(timed):
+            builder.add(page)
+        filled.add_pages("index", len(timed))
+        filled.archived_count += sum(page.record.state == "archived" for page in timed)
+        on_pages(filled.page_count)
     stop.is_watched = True
     return filled

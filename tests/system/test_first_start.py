@@ -105,6 +105,22 @@ def test_a_mistyped_file_is_named_before_any_kernel_is_compiled() -> None:
     assert named.stderr.count("missing.jsonl: no such file") == len(commands)
 
 
+def test_an_index_that_is_not_there_is_named_before_any_kernel_is_compiled(tmp_path: Path) -> None:
+    words = ["freeze", "--index", "--redis-url", "redis://127.0.0.1:1", "-o", str(tmp_path / "site.nda")]
+
+    named = subprocess.run(
+        [sys.executable, "-m", "neardup_daemon", *words],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert named.returncode == 3
+    assert "connecting to 127.0.0.1:1" in named.stderr
+    assert EVENT not in named.stderr
+
+
 def test_tail_says_on_a_terminal_that_it_waits(site: Site) -> None:
     site.create_topics()
 
