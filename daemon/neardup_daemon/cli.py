@@ -8,9 +8,11 @@ import difflib
 import functools
 import importlib
 import logging
+import mmap
 import os
 import signal
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -42,6 +44,9 @@ _COMPLETION = "_NEARDUP_STREAM_COMPLETE"
 """Set by the shell that wants words completed, or the script for that: `bash_source`, `zsh_complete` …"""
 
 _logger = logging.getLogger(__name__)
+
+_is_said: Final = defaultdict[str, mmap.mmap](functools.partial(mmap.mmap, -1, 1))
+"""By command: 1 once it is said that its kernels are compiled, also by a process that was forked since."""
 
 
 class _Entry(NamedTuple):
@@ -161,7 +166,7 @@ def main(argv: Sequence[str]) -> int:
     """
     silence_library_logs()
     command = next((word for word in argv if not word.startswith("-")), "")
-    on_compilation(functools.partial(_say_that_kernels_are_compiled, command))
+    on_compilation(functools.partial(_say_that_kernels_are_compiled, command, _is_said[command]))
     try:
         code = _invoke(argv)
     except SystemExit as ended:
@@ -173,12 +178,19 @@ def main(argv: Sequence[str]) -> int:
     return _flushed(code)
 
 
-@functools.cache
-def _say_that_kernels_are_compiled(command: str) -> None:
+def _say_that_kernels_are_compiled(command: str, is_said: mmap.mmap) -> None:
     """Say once, as a log line where those are written, why nothing else happens for so long.
 
-    Other commands use other kernels, so the line says whose these are.
+    Other commands use other kernels, so the line says whose these are. Where a forked process compiles some
+    at the same time, the first to begin says it for both.
+
+    Args:
+        command: whose kernels they are.
+        is_said: a byte that forked processes share.
     """
+    if is_said[0]:
+        return
+    is_said[0] = 1
     if are_for_collectors() or logging.getLogger().isEnabledFor(logging.INFO):
         log_event(_logger, "kernel_compilation_started", command=command, takes="up to a minute, once")
         return

@@ -34,6 +34,20 @@ from neardup_daemon.cli import main
 codes = [main([*words.split(), "missing.jsonl"]) for words in sys.argv[1:]]
 print(*codes, *(name for name in sys.modules if name == "numba"))
 """
+LOAD_ONE_IN_A_CHILD = """
+import os, sys
+from pathlib import Path
+from neardup_daemon.cli import main
+from neardup_stream.kernel_cache import load_compiled
+
+main(["freeze", "--help"])
+sys.path.insert(0, sys.argv[1])
+child = os.fork()
+if child:
+    os.waitpid(child, 0)
+name = "one" if child else "two"
+load_compiled(name, name, [Path(sys.argv[1], f"{name}.py")])
+"""
 LINE = "compiling the kernels of 'freeze' for this machine, once"
 EVENT = "kernel_compilation_started"
 
@@ -57,11 +71,11 @@ def test_all_that_pages_need_is_compiled_before_kafka_is_contacted(site: Site) -
         assert daemon.stop() == 0
 
 
-def _load_two_kernels(folder: Path, *logs: str, stderr: int) -> None:
+def _load_two_kernels(folder: Path, *logs: str, stderr: int, program: str = LOAD_TWO_KERNELS) -> None:
     for name in ("one", "two"):
         (folder / f"{name}.py").write_text(f"NAME = {name!r}\n", encoding="utf-8")
     subprocess.run(
-        [sys.executable, "-c", LOAD_TWO_KERNELS, str(folder), *logs],
+        [sys.executable, "-c", program, str(folder), *logs],
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")},
         stdout=subprocess.DEVNULL,
         stderr=stderr,
@@ -93,6 +107,13 @@ def test_it_is_said_once_that_kernels_are_compiled_in_a_log_line_where_those_are
         os.close(theirs)
 
     assert (written.count(LINE), written.count(EVENT)) == said
+
+
+def test_it_is_said_once_where_a_forked_process_compiles_too(tmp_path: Path) -> None:
+    with tmp_path.joinpath("stderr").open("wb") as stderr:
+        _load_two_kernels(tmp_path, stderr=stderr.fileno(), program=LOAD_ONE_IN_A_CHILD)
+
+    assert tmp_path.joinpath("stderr").read_text(encoding="utf-8").count(LINE) == 1
 
 
 def test_a_mistyped_file_is_named_before_any_kernel_is_compiled() -> None:
