@@ -12,7 +12,18 @@ from typing import Final, NamedTuple, NoReturn
 
 from neardup_stream.errors import ConfigError
 
-__all__ = ["MAX_DEPTH", "MAX_QUERY_TERMS", "And", "Not", "Or", "Query", "Words", "leaves", "parse_query"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_QUERY_TERMS",
+    "OPERATORS",
+    "And",
+    "Not",
+    "Or",
+    "Query",
+    "Words",
+    "leaves",
+    "parse_query",
+]
 
 MAX_QUERY_TERMS: Final = 64
 """The most words of a query, including those of its phrases."""
@@ -21,7 +32,8 @@ MAX_DEPTH: Final = 64
 """The most nested parentheses and NOTs."""
 
 _TOKEN: Final = re.compile(r'\s*(?:([()])|"([^"]*)"|([^\s()"]+)|(.))', re.DOTALL)
-_OPERATORS: Final = ("AND", "OR", "NOT")
+OPERATORS: Final = ("AND", "OR", "NOT")
+"""Words that are operators where they are written in capitals and outside of quotation marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +206,7 @@ def _tokens(text: str) -> Iterator[_Token]:
         elif phrase is not None:
             yield _Token("words", phrase, position, is_quoted=True)
         elif word:
-            yield _Token(word if word in _OPERATORS else "words", word, position)
+            yield _Token(word if word in OPERATORS else "words", word, position)
         else:
             _fail(_Token("", "", position), "this quotation mark is not closed")
     yield _Token("end", "", end + 1)

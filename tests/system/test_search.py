@@ -173,6 +173,24 @@ def test_what_cannot_be_searched_is_refused_with_the_remedy(archive: Path, crawl
     assert b"'--with texts'" in no_texts.stderr
 
 
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("cold and zebra", b"warning: 'and' is searched as a word: write operators as AND, OR, NOT\n"),
+        ("cold AND zebra", b""),
+        ('cold AND "and zebra"', b""),
+        ("cold OR or", b""),
+    ],
+    ids=["small", "capitals", "quoted", "found"],
+)
+def test_an_operator_that_is_not_in_capitals_is_named_where_nothing_is_found(
+    archive: Path, query: str, hint: bytes
+) -> None:
+    run = call("search", query, str(archive))
+
+    assert (json.loads(run.stdout)["yes"] > 0, run.stderr) == ("OR" in query, hint)
+
+
 def test_a_query_that_is_not_utf_8_is_refused_at_its_position(archive: Path) -> None:
     run = call("search", "cold caf\udce9", str(archive))
 

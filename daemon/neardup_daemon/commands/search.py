@@ -8,6 +8,7 @@ from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.completion import NamedPath
 from neardup_daemon.commands.options import WholeNumber, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import print_warnings
 
 __all__ = ["search"]
 
@@ -54,7 +55,8 @@ def search(
         neardup-stream search 'cold AND (war OR peace) AND NOT "press release"' october.nda --settle
         neardup-stream search 'cold war' october.nda --settle october-*.warc.gz
     """  # noqa: D301 - the backspace makes click keep the line breaks below
-    from neardup_daemon.inspect.searching import SearchRun, readable, search_archives  # noqa: PLC0415 - arrays are not for --help
+    from neardup_daemon.inspect.searching import SearchRun, operator_hint, readable, search_archives  # noqa: PLC0415 - arrays are not for --help
 
     found = search_archives(SearchRun(query, files, settle, 0 if is_count else limit), settings)
     print_answer(found, readable, as_json=as_json)
+    print_warnings(operator_hint(query, found))

@@ -18,6 +18,7 @@ from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.texts import TEXTS, KeptTexts, has_texts
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import SimhashConfig
+from neardup_stream.indexes.queries import OPERATORS, leaves, parse_query
 from neardup_stream.indexes.query_logic import BoundQuery, bind_query
 from neardup_stream.indexes.settling import settle_by_kept_texts, settle_texts
 from neardup_stream.indexes.sliced import SearchAnswer, SlicedIndex
@@ -26,7 +27,15 @@ from neardup_stream.streams.files.file_names import utf8_name
 from neardup_stream.streams.files.source import FileSource
 from neardup_stream.wire.times import rfc3339
 
-__all__ = ["ArchiveCounts", "FoundPage", "SearchRun", "SearchedPages", "readable", "search_archives"]
+__all__ = [
+    "ArchiveCounts",
+    "FoundPage",
+    "SearchRun",
+    "SearchedPages",
+    "operator_hint",
+    "readable",
+    "search_archives",
+]
 
 _NO_FINGERPRINT: Final = 0
 """Stored for a page that is too short to be compared."""
@@ -289,3 +298,12 @@ def _lines(found: SearchedPages) -> Iterator[str]:
         yield f"  {answer}  {printable(page.url)}  {page.fetched_at}  {printable(page.archive)}"
     if hidden := found.yes + found.maybe - len(found.matches):
         yield f"  {hidden:,} more: see --limit"
+
+
+def operator_hint(query: str, found: SearchedPages) -> str:
+    """Return that a word of a query is no operator for lack of capitals; empty where pages were found."""
+    if found.yes or found.maybe:
+        return ""
+    words = (each.text for each in leaves(parse_query(query)) if not each.is_quoted)
+    small = next((word for word in words if word.upper() in OPERATORS), "")
+    return f"{small!r} is searched as a word: write operators as {', '.join(OPERATORS)}" if small else ""
