@@ -1,7 +1,7 @@
 """Print what commands find out: readable on a terminal, as a line of JSON otherwise."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import click
@@ -33,7 +33,15 @@ def print_answer(answer: _T, readable: Callable[[_T], str], *, as_json: bool) ->
         print_json(msgspec.json.encode(answer))
 
 
-def print_dead_letters(letters: Iterable[str]) -> None:
-    """Print what dead letters are about, above a line of progress, which click would bypass."""
+def print_dead_letters(letters: Sequence[str], count: int = 0, remedy: str = "") -> None:
+    """Print what dead letters are about, above a line of progress, which click would bypass.
+
+    Args:
+        letters: the first ones.
+        count: how many there are; 0 if that is not known yet, or these are all.
+        remedy: how to see all of them, after a semicolon.
+    """
     for letter in letters:
         sys.stderr.write(f"dead letter: {printable(letter)}\n")
+    if count > len(letters):
+        sys.stderr.write(f"dead letters: {count - len(letters):,} more are not shown{remedy}\n")

@@ -158,7 +158,7 @@ def dedup(
             )
         except OutputRefusedError as error:
             _print_outcomes(tally, perf_counter() - start)
-            print_dead_letters(error.first_dead_letters)
+            _print_dead_letters(error.first_dead_letters, tally, files_run)
             _print_warnings(tally, settings)
             raise
     _print_summary(tally, perf_counter() - start, end)
@@ -167,7 +167,7 @@ def dedup(
     if end.revisits is not None:
         known = tally.outcomes["superseded"] + (tally.outcomes["unchanged"] if files_run.is_kept else 0)
         _print_revisits(files_run.warc or "", end.revisits, known)
-    print_dead_letters(end.first_dead_letters)
+    _print_dead_letters(end.first_dead_letters, tally, files_run)
     _print_warnings(tally, settings)
     if end.damage is not None:
         raise end.damage
@@ -207,6 +207,11 @@ def _print_outcomes(tally: Tally, seconds: float) -> None:
     records = tally.outcomes.total()
     found = f": {by_outcome(tally.outcomes.most_common(), tally.skipped)}" if records else ""
     click.echo(f"{counted(records, 'record')} in {seconds:.1f} s{found}", err=True)
+
+
+def _print_dead_letters(first: Sequence[str], tally: Tally, run: FilesRun) -> None:
+    remedy = "" if run.dead_letters else "; --dead-letters FILE keeps all"
+    print_dead_letters(first, tally.outcomes["dead_letter"], remedy)
 
 
 def _print_warnings(tally: Tally, settings: Settings) -> None:

@@ -233,7 +233,7 @@ def _report(output: Path, frozen: "Frozen", seconds: float) -> None:
         + (f" ({by_reason(filled.skipped)})" if filled.skipped else ""),
         err=True,
     )
-    print_dead_letters(filled.first_dead_letters)
+    print_dead_letters(filled.first_dead_letters, filled.dead_letter_count)
     print_warnings(
         missing_texts(filled.skipped, filled.record_count + filled.skipped.total()),
         unseen_pages(filled.skipped["revisit"]),

@@ -74,6 +74,21 @@ def test_dead_letters_are_reported_with_their_file_and_line(crawl: Path) -> None
     assert f"dead letter: {other}, line 2: not_json" in run.stderr.decode()
 
 
+@pytest.mark.parametrize(
+    ("command", "remedy"),
+    [("freeze", ""), ("dedup", "; --dead-letters FILE keeps all"), ("dedup --dead-letters", "")],
+)
+def test_dead_letters_that_are_not_shown_are_counted(crawl: Path, command: str, remedy: str) -> None:
+    crawl.write_bytes(crawl.read_bytes() + b"no page\n" * 7)
+    name, *kept = command.split()
+    output = ["-o", str(crawl.with_name("x.nda"))] if name == "freeze" else []
+
+    run = call(name, str(crawl), *output, *kept, *[str(crawl.with_name("letters")) for _ in kept])
+
+    assert run.stderr.count(b"dead letter: ") == 5
+    assert f"dead letters: 2 more are not shown{remedy}\n" in run.stderr.decode()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
 def test_a_signal_leaves_no_archive_and_is_named_by_the_exit_code(
     tmp_path: Path, number: signal.Signals
