@@ -39,6 +39,13 @@ _PATHS = ("_file", ".files")
 _ABBREVIATED = re.compile(r"([0-9][0-9_,]{0,15}(?:\.[0-9]{1,9})?)([kKmMgGbB])")
 FACTORS: Final = MappingProxyType({"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9})
 """What a letter behind a number stands for: thousands, millions, and billions in two spellings."""
+_DURATION = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([smhdw])")
+_UNIT_SECONDS: Final = MappingProxyType({"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800})
+_TYPE = re.compile(r"`(\w+)`")
+_TYPE_WORDS: Final = MappingProxyType(
+    {"array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number", "str": "text"}
+)
+"""What the types in messages of msgspec are called."""
 
 
 class Given(NamedTuple):
@@ -268,7 +275,10 @@ def _without_line_end(value: object, setting: Known) -> object:
 
 
 def _in_digits(given: Given, setting: Known) -> str:
-    """Return how to write a number that was abbreviated, such as 20M."""
+    """Return how to write a number that was abbreviated, such as 20M, or a time with its unit, such as 7d."""
+    if given.name.endswith("seconds"):
+        time = _DURATION.fullmatch(given.value) if isinstance(given.value, str) else None
+        return f": write {float(time[1]) * _UNIT_SECONDS[time[2]]:.15g}, in seconds" if time else ""
     found = _ABBREVIATED.fullmatch(given.value) if isinstance(given.value, str) else None
     if found is None or type(setting.default) is not int:
         return ""
@@ -290,7 +300,8 @@ def _wanted(error: msgspec.ValidationError, setting: Known) -> str:
     """Return what would be allowed; after a pattern, also the setting's own description."""
     if setting.choices:
         return f"expected one of {', '.join(setting.choices)}"
-    wanted = str(error).partition(" - at `")[0].partition(", got")[0].replace("`", "")
+    wanted = str(error).partition(" - at `")[0].partition(", got")[0]
+    wanted = _TYPE.sub(lambda found: _TYPE_WORDS.get(found[1], found[1]), wanted)
     if "regex" in wanted:
         return _form_of(setting)
     return wanted[:1].lower() + wanted[1:]

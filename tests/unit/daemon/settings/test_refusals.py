@@ -105,40 +105,52 @@ def test_a_section_that_is_like_no_other_is_followed_by_where_to_look(tmp_path: 
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        pytest.param("index.blocks=many", "--set index.blocks: expected int, got 'many'", id="no-number"),
+        pytest.param(
+            "index.blocks=many", "--set index.blocks: expected a whole number, got 'many'", id="no-number"
+        ),
         *(
-            pytest.param(f"http.port={text}", f"--set http.port: expected int, got '{text}'", id=text)
+            pytest.param(
+                f"http.port={text}", f"--set http.port: expected a whole number, got '{text}'", id=text
+            )
             for text in ("+5", "05", "1_000", "0x5")
         ),
         *(
             pytest.param(
-                f"http.port={text}", f"--set http.port: expected int in plain digits, got '{text}'", id=text
+                f"http.port={text}",
+                f"--set http.port: expected a whole number in plain digits, got '{text}'",
+                id=text,
             )
             for text in ("1e3", "5.0", "-0")
         ),
         pytest.param(
             "pages.status=200,3e2",
-            "--set pages.status: expected int in plain digits, got '200,3e2'",
+            "--set pages.status: expected a whole number in plain digits, got '200,3e2'",
             id="list-of-other",
         ),
-        pytest.param("http.port=-1", "--set http.port: expected int >= 0, got '-1'", id="below-range"),
         pytest.param(
-            "http.port=65536", "--set http.port: expected int <= 65535, got '65536'", id="above-range"
+            "http.port=-1", "--set http.port: expected a whole number >= 0, got '-1'", id="below-range"
+        ),
+        pytest.param(
+            "http.port=65536",
+            "--set http.port: expected a whole number <= 65535, got '65536'",
+            id="above-range",
         ),
         pytest.param(
             "index.bucket_cap=1000001",
-            "--set index.bucket_cap: expected int <= 1000000, got '1000001'",
+            "--set index.bucket_cap: expected a whole number <= 1000000, got '1000001'",
             id="more-than-a-probe-may-read",
         ),
         pytest.param(
             "limits.page_seconds=1e-300",
-            "--set limits.page_seconds: expected float >= 0.01, got '1e-300'",
+            "--set limits.page_seconds: expected a number >= 0.01, got '1e-300'",
             id="less-than-a-timer-counts",
         ),
         pytest.param(
-            "events.unique=maybe", "--set events.unique: expected bool, got 'maybe'", id="no-boolean"
+            "events.unique=maybe", "--set events.unique: expected true or false, got 'maybe'", id="no-boolean"
         ),
-        pytest.param("pages.status=200,x", "--set pages.status: expected int, got '200,x'", id="list-item"),
+        pytest.param(
+            "pages.status=200,x", "--set pages.status: expected a whole number, got '200,x'", id="list-item"
+        ),
         pytest.param(
             "kafka.first_start=now",
             "--set kafka.first_start: expected one of earliest, latest, fail, got 'now'",
@@ -157,8 +169,18 @@ def test_a_section_that_is_like_no_other_is_followed_by_where_to_look(tmp_path: 
         ),
         pytest.param(
             "index.expected_pages=20M",
-            "--set index.expected_pages: expected int, got '20M': write 20000000",
+            "--set index.expected_pages: expected a whole number, got '20M': write 20000000",
             id="abbreviated",
+        ),
+        pytest.param(
+            "retention.seconds=7d",
+            "--set retention.seconds: expected a number, got '7d': write 604800, in seconds",
+            id="days",
+        ),
+        pytest.param(
+            "kafka.request_timeout_seconds=1.5m",
+            "--set kafka.request_timeout_seconds: expected a number, got '1.5m': write 90, in seconds",
+            id="minutes",
         ),
         pytest.param("redis.url", "--set redis.url: write it as section.key=value", id="no-equals-sign"),
     ],
@@ -245,10 +267,10 @@ def test_all_that_is_wrong_is_reported_at_once_with_the_lines_of_the_file(tmp_pa
     message = refusal(["log.level=loud"], {"NEARDUP_EVENTS__UNIQUE": "maybe"}, file)
 
     assert message.split("; ") == [
-        f"http.port in {file}, line 2: expected int, got 'x'",
+        f"http.port in {file}, line 2: expected a whole number, got 'x'",
         f"index.block in {file}, line 6: there is no setting 'index.block'",
         "did you mean index.blocks?",
-        "environment variable NEARDUP_EVENTS__UNIQUE: expected bool, got 'maybe'",
+        "environment variable NEARDUP_EVENTS__UNIQUE: expected true or false, got 'maybe'",
         "--set log.level: expected one of debug, info, warning, error, got 'loud'",
     ]
 
@@ -289,4 +311,4 @@ def test_a_number_that_is_abbreviated_in_a_file_is_shown_in_digits(tmp_path: Pat
     file = tmp_path / "settings.toml"
     file.write_text('[index]\nexpected_pages = "1.5G"\n')
 
-    assert refusal(config=file).endswith("expected int, got '1.5G': write 1_500_000_000")
+    assert refusal(config=file).endswith("expected a whole number, got '1.5G': write 1_500_000_000")

@@ -75,7 +75,7 @@ def test_a_file_has_types_of_its_own(tmp_path: Path) -> None:
     file.write_text('[kafka]\nsession_timeout_seconds = "3"\n')
 
     assert refusal(config=file) == (
-        f"kafka.session_timeout_seconds in {file}, line 2: expected float, got '3'"
+        f"kafka.session_timeout_seconds in {file}, line 2: expected a number, got '3'"
     )
 
 

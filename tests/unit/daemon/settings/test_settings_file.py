@@ -25,7 +25,9 @@ def test_a_missing_file_and_a_broken_one_are_refused(tmp_path: Path) -> None:
             "x = " + "{a=" * 20_000 + "1" + "}" * 20_000, "is nested too deeply", id="nested-tables"
         ),
         pytest.param("[http]\nport = " + "9" * 5_000, "is not valid TOML", id="integer-of-5,000-digits"),
-        pytest.param("[http]\nport = " + "9" * 4_000, "expected int <= 65535", id="integer-of-4,000"),
+        pytest.param(
+            "[http]\nport = " + "9" * 4_000, "expected a whole number <= 65535", id="integer-of-4,000"
+        ),
         pytest.param("x = 1\n" * 200_000, "has more than 131,072 bytes", id="too-large"),
         pytest.param(
             "[" + ".".join("a" * 20_000) + "]\nx = 1",
