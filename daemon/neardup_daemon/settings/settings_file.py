@@ -60,7 +60,8 @@ def read_settings_file(path: Path) -> tuple[Mapping[str, Any], str]:
     except RecursionError as error:
         raise ConfigError(f"{path} is nested too deeply") from error
     except ValueError as error:  # as tomllib's own error is, and an integer of too many digits
-        raise ConfigError(f"{path} is not valid TOML: {_without_keys(str(error))}") from None
+        reason = _without_keys(str(error)) + _repetition(text)
+        raise ConfigError(f"{path} is not valid TOML: {reason}") from None
 
 
 def _require_short_keys(path: Path, text: str) -> None:
@@ -85,6 +86,25 @@ def _without_keys(message: str) -> str:
     place = _PLACE.search(message)
     end = place.start() if place else len(message)
     return _QUOTED_KEYS.sub(HIDDEN, message[:end]) + message[end:]
+
+
+def _repetition(text: str) -> str:
+    """Return which line sets a key again, which the parser does not say; empty if none does for certain."""
+    table, first = "", dict[str, int]()
+    for number, line in enumerate(_STRING_OR_COMMENT.sub(_blanked, text).split("\n"), 1):
+        if found := _TABLE_LINE.match(line):
+            table = f"{number} " if line.lstrip().startswith("[[") else f"{_dotted(found[1])}."
+        elif found := _KEY_LINE.match(line):
+            name = table + _dotted(found[1])
+            if name in first:
+                return f": line {number} sets the key of line {first[name]} again"
+            first[name] = number
+    return ""
+
+
+def _blanked(found: re.Match[str]) -> str:
+    """Return what stands for a string where no key may be one: a quotation mark, and its line ends."""
+    return "" if found["comment"] is not None else '"' + "\n" * found[0].count("\n")
 
 
 def line_numbers(text: str) -> dict[str, int]:

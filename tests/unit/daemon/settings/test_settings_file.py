@@ -108,3 +108,26 @@ def test_an_unknown_key_is_named_with_its_line(content: str, refused: str, tmp_p
     file.write_text(content)
 
     assert refusal(config=file).startswith(refused.format(file))
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("[http]\nport = 1\n# port = 2\nport = 3\n", ": line 4 sets the key of line 2 again"),
+        (
+            '[http]\nport = 1\n[log]\nlevel = """\nport = 2\n"""\nlevel = 3\n',
+            ": line 7 sets the key of line 4 again",
+        ),
+        ("[http]\n'a' = 1\n'b' = 1\n'b' = 2\n", ""),
+        ("[[x]]\na = 1\n[[x]]\na = 1\nb.c = 1\nb = 2\n", ""),
+    ],
+    ids=["plain", "in-a-string", "quoted", "of-arrays"],
+)
+def test_a_key_that_is_set_twice_is_named_by_its_lines(content: str, place: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(content)
+
+    message = refusal(config=file)
+
+    assert "Cannot overwrite a value" in message
+    assert message.partition(")")[2] == place
