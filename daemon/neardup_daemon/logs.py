@@ -36,7 +36,8 @@ def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None
     Libraries log from WARNING on, whatever the level.
     """
     handler = logging.StreamHandler(stream) if stream else _ToStandardError()
-    handler.setFormatter(_JsonLines() if log_format == "json" else _Text())
+    is_terminal = (stream or sys.stderr).isatty()
+    handler.setFormatter(_JsonLines() if log_format == "json" else _Text(is_dated=not is_terminal))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(capture=True)
     for library in _CHATTY_LIBRARIES:
@@ -55,8 +56,9 @@ def silence_library_logs() -> None:
 
 
 def are_for_collectors() -> bool:
-    """Return whether logs are JSON, so that a plain sentence among them would be invalid."""
-    return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger().handlers)
+    """Return whether logs are JSON or dated lines, among which a plain sentence would be out of place."""
+    formatters = [handler.formatter for handler in logging.getLogger().handlers]
+    return any(isinstance(one, _JsonLines) or (isinstance(one, _Text) and one.is_dated) for one in formatters)
 
 
 def log_event(logger: logging.Logger, event: str, level: int = logging.INFO, **fields: object) -> None:
@@ -84,7 +86,7 @@ class _JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
-            "ts": _time(record).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "ts": _timestamp(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": redact(record.getMessage()),
@@ -96,16 +98,28 @@ class _JsonLines(logging.Formatter):
 
 
 class _Text(logging.Formatter):
-    """Time of day, level, event, `name=value` fields; a traceback follows on its own lines."""
+    """Time, level, event, `name=value` fields; a traceback follows on its own lines.
+
+    Args:
+        is_dated: whether times are those of JSON lines, with date and zone; else they are of the day.
+    """
+
+    def __init__(self, *, is_dated: bool) -> None:
+        super().__init__()
+        self.is_dated = is_dated
 
     def format(self, record: logging.LogRecord) -> str:
         fields = "".join(f"  {name}={printable(value)}" for name, value in _fields(record).items())
-        time = _time(record).astimezone().strftime("%H:%M:%S")
+        time = _timestamp(record) if self.is_dated else _time(record).astimezone().strftime("%H:%M:%S")
         line = f"{time} {record.levelname.lower():8}{printable(redact(record.getMessage()))}{fields}"
         if not record.exc_info:
             return line
         traceback = redact(self.formatException(record.exc_info)).splitlines()
         return "\n".join([line, *map(printable, traceback)])
+
+
+def _timestamp(record: logging.LogRecord) -> str:
+    return _time(record).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _time(record: logging.LogRecord) -> datetime:

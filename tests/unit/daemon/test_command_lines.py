@@ -1,6 +1,7 @@
 """Commands refuse what they cannot do before they begin."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -120,6 +121,15 @@ def test_an_error_is_a_log_line_where_the_command_logs_and_its_line_and_settings
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("{" if is_logged else "neardup-stream: ")
     assert not is_logged or json.loads(line)["event"] == "failed"
+
+
+def test_an_error_is_a_dated_line_where_logs_are_text_and_go_to_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["dedup", "none.jsonl", "--set", "log.format=text"]) == USAGE
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z error   failed  error=none.jsonl: no such file", line)
 
 
 @pytest.mark.parametrize("output", ["--events", "--clusters", "--dead-letters", "--report"])

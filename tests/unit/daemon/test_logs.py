@@ -33,12 +33,22 @@ def test_a_line_is_one_json_object_with_the_event_and_its_fields(stream: io.Stri
     }
 
 
-def test_a_line_for_a_person_has_the_event_and_its_fields(stream: io.StringIO) -> None:
+@pytest.mark.parametrize(
+    ("is_terminal", "time"),
+    [(True, r"\d\d:\d\d:\d\d"), (False, r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")],
+    ids=["terminal", "file"],
+)
+def test_a_line_for_a_person_has_the_event_and_its_fields(
+    *, is_terminal: bool, time: str, stream: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "isatty", lambda: is_terminal)
     configure_logs("info", "text", stream)
 
     log_event(logger, "stopped", pages_count=3)
 
-    assert stream.getvalue()[9:] == "info    stopped  pages_count=3\n"
+    written, _, rest = stream.getvalue().partition(" ")
+    assert re.fullmatch(time, written)
+    assert rest == "info    stopped  pages_count=3\n"
 
 
 def test_a_traceback_stays_inside_its_object(stream: io.StringIO) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 
 import pytest
 from neardup_daemon.logs import configure_logs
@@ -53,8 +54,8 @@ def test_the_total_is_named_where_it_is_known(stream: io.StringIO) -> None:
     assert (line["done"], line["total"]) == (5, 20)
 
 
-def test_a_person_reads_it_as_text(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
-    configure_logs("warning", "text", stream)
+def test_commands_without_logs_write_it_as_text(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    logging.basicConfig(handlers=[], force=True)
     monkeypatch.setattr("sys.stderr", stream)
     clock = SetClock()
     progress = ProgressLog(clock)
