@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Literal, TextIO
 
 from neardup_daemon.redaction import redact
+from neardup_daemon.repeated_lines import RepeatedLines
 from neardup_daemon.terminal import printable, printable_json
 
 __all__ = [
@@ -33,11 +34,12 @@ _CHATTY_LIBRARIES = ("aiokafka", "aiohttp", "asyncio", "numba", "opentelemetry",
 def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None = None) -> None:
     """Send every log line to `stream`, by default standard error; calling again replaces the handlers.
 
-    Libraries log from WARNING on, whatever the level.
+    Libraries log from WARNING on, whatever the level, and the same message at most once a minute.
     """
     handler = logging.StreamHandler(stream) if stream else _ToStandardError()
     is_terminal = (stream or sys.stderr).isatty()
     handler.setFormatter(_JsonLines() if log_format == "json" else _Text(is_dated=not is_terminal))
+    handler.addFilter(RepeatedLines(_CHATTY_LIBRARIES))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(capture=True)
     for library in _CHATTY_LIBRARIES:

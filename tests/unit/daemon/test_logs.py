@@ -51,6 +51,35 @@ def test_a_line_for_a_person_has_the_event_and_its_fields(
     assert rest == "info    stopped  pages_count=3\n"
 
 
+def test_a_message_that_a_library_repeats_is_written_once_a_minute(stream: io.StringIO) -> None:
+    configure_logs("info", "json", stream)
+    library = logging.getLogger("aiokafka.client")
+
+    for one in (library, logger):
+        for second in range(0, 130, 2):
+            record = one.makeRecord(one.name, logging.ERROR, __file__, 1, "unable to connect", (), None)
+            record.created = float(second)
+            one.handle(record)
+
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    ours = [line for line in lines if line["logger"] == logger.name]
+    theirs = [line for line in lines if line["logger"] == library.name]
+    assert len(ours) == 65
+    assert [line.get("repeats") for line in theirs] == [None, 29, 29]
+
+
+def test_other_messages_of_a_library_and_tracebacks_are_all_written(stream: io.StringIO) -> None:
+    configure_logs("info", "json", stream)
+    library = logging.getLogger("aiokafka.client")
+
+    for node in range(300):
+        library.warning("node %d is gone", node)
+    for _ in range(2):
+        library.error("failed", exc_info=ValueError("broken"))
+
+    assert len(stream.getvalue().splitlines()) == 302
+
+
 def test_a_traceback_stays_inside_its_object(stream: io.StringIO) -> None:
     configure_logs("info", "json", stream)
 
