@@ -51,10 +51,15 @@ async def open_stored_index(
             raise StoreUnavailable(f"{error}; set --redis-url{state}") from error
         layouts, namespace = await described_index(client, settings)
         if namespace is None:
-            lost = "" if state_dir else f". If the index of a daemon is not there any more, {REMEDY}"
+            remedy = (
+                "name the directory of a 'dedup --state', and set redis.namespace as there"
+                if state_dir
+                else f"set --redis-url and --redis-namespace{state}."
+                f" If the index of a daemon is not there any more, {REMEDY}"
+            )
             raise NoIndex(
                 f"nothing is stored under redis.namespace {settings.redis.namespace!r} in"
-                f" {state_dir or settings.redis.url}; set --redis-url and --redis-namespace{state}{lost}"
+                f" {state_dir or settings.redis.url}; {remedy}"
             )
         stores = await open_tables(layouts, client, namespace)
         is_watched = is_walked and state_dir is None

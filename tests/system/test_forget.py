@@ -94,3 +94,15 @@ def test_a_directory_without_an_index_is_refused(tmp_path: Path) -> None:
 
     assert run.returncode == 2
     assert "nothing is stored" in run.stderr.decode()
+
+
+def test_a_directory_of_another_namespace_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    call("dedup", "-", "--state", state, stdin=PAIR)
+
+    run = call("forget", A, "--state", state, "--set", "redis.namespace=other")
+
+    assert run.returncode == 2
+    assert (
+        f"in {state}; name the directory of a 'dedup --state', and set redis.namespace" in run.stderr.decode()
+    )
