@@ -19,6 +19,7 @@ __all__ = [
     "Outcome",
     "PipelineMeters",
     "Rejection",
+    "SiteState",
     "Stage",
     "Step",
     "WorkerEnd",
@@ -97,6 +98,9 @@ WorkerEnd = Literal["page_seconds", "page_memory_bytes", "failed"]
 
 Rejection = Literal["stale", "scope", "contained", "below_threshold"]
 """Why a candidate is no match: its page changed or is gone, has another scope, or is not similar enough."""
+
+SiteState = Literal["young", "settled", "full"]
+"""What is known of the frame of a site: of few pages, of enough, or with no room for more lines."""
 
 Dependency = Literal["store", "stream"]
 """A dependency that a step may wait for."""
@@ -181,8 +185,8 @@ class PipelineMeters:
     def frame_lessons(self, taught: int, dropped: int) -> None:
         """Count the sites whose frame tables were written, and those dropped because of concurrent writes."""
 
-    def frame_sites(self, known: int, settled: int) -> None:
-        """Report how many frame tables are cached, and how many of them have enough pages to be used."""
+    def frame_sites(self, counts: Mapping[SiteState, int]) -> None:
+        """Report of how many sites of each state frame tables are cached."""
 
     def archived(self, exact: int, near: int, candidates: int, sampled_keys: int) -> None:
         """Count pages equal or similar to archived pages.

@@ -31,6 +31,7 @@ from neardup_stream.meters import (
     Outcome,
     PipelineMeters,
     Rejection,
+    SiteState,
     Stage,
     Step,
     WorkerEnd,
@@ -121,7 +122,7 @@ class Metrics(PipelineMeters):
         lessons = counter("frame_lessons", "Writes of a site's frame table, by result.", "result")
         self._taught, self._dropped_lessons = lessons.labels("taught"), lessons.labels("dropped")
         sites = gauge("frame_sites", "Sites whose frame tables this process caches.", "state")
-        self._young_sites, self._settled_sites = sites.labels("young"), sites.labels("settled")
+        self._frame_sites = {state: sites.labels(state) for state in get_args(SiteState)}
         archived = counter("archived", "Pages that match a page of an archive, by the best match.", "kind")
         self._archived = {kind: archived.labels(kind) for kind in get_args(MatchKind)}
         self._archive_candidates = counter(
@@ -266,10 +267,10 @@ class Metrics(PipelineMeters):
         self._taught.inc(taught)
         self._dropped_lessons.inc(dropped)
 
-    def frame_sites(self, known: int, settled: int) -> None:
-        """Set what is kept, by whether enough pages are counted."""
-        self._young_sites.set(known - settled)
-        self._settled_sites.set(settled)
+    def frame_sites(self, counts: Mapping[SiteState, int]) -> None:
+        """Set what is kept, by what is known of a site."""
+        for state, gauge in self._frame_sites.items():
+            gauge.set(counts.get(state, 0))
 
     def archived(self, exact: int, near: int, candidates: int, sampled_keys: int) -> None:
         """Count pages that are like frozen ones."""

@@ -7,7 +7,7 @@ teach it again. What a page's views are is written into its record and never cha
 import asyncio
 import logging
 import secrets
-from collections import OrderedDict, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -26,8 +26,8 @@ from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.arrival import Arrival, Lesson, Prepared
 from neardup_stream.pipeline.column_items import ColumnItems
-from neardup_stream.pipeline.frame_reading import SETTLED_SITE_PAGES
 from neardup_stream.pipeline.frame_views import FrameViewer
+from neardup_stream.pipeline.known_tables import KnownTable, KnownTables
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.timing import timed
 from neardup_stream.stores.frame_store import FrameChange, FrameStore
@@ -42,19 +42,8 @@ WINDOW_PAGES = 4096
 _FRESH_SECONDS = 10.0
 """A table that was read longer ago is read again: other daemons teach too."""
 
-_MAX_SITES = 20_000
-"""Tables kept in this process, those used longest ago go first; a site of 1,024 lines takes some 12 KB."""
-
 _ATTEMPTS = 3
 """How often a lesson is tried against other daemons' writes before it is dropped."""
-
-
-class _Known(NamedTuple):
-    """A table as it was read or written, and when."""
-
-    stamp: bytes
-    table: FrameTable
-    seconds: float
 
 
 class _Taught(NamedTuple):
@@ -118,8 +107,7 @@ class Frames:
         self._retries = retries
         self._meters = meters
         self._now_seconds = now_seconds
-        self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._settled: set[str] = set()
+        self._known = KnownTables(config.max_lines)
         self._window_pages = window_pages
         self._writer = secrets.token_bytes(STAMP_BYTES // 2)
         self._writes = 0
@@ -141,7 +129,8 @@ class Frames:
         with timed(self._meters, "frames"):
             await self._retries.retry(partial(self._read, sites))
             tables = {site: self._known[site].table for site in sites}
-            self._forget_oldest()
+            for site in self._known.forget_oldest():
+                self._viewer.forget(site)
             self._batch += 1
             self._bring_up_to_date()
             view = partial(self._viewer.view, arrivals, self._batch, tables)
@@ -153,7 +142,7 @@ class Frames:
             lessons[lesson.site].append(lesson.lines)
         self._window.append(_Taught(self._batch, self._page_count, lessons))
         self._meters.frame_tokens(viewed.frame_tokens, viewed.tokens)
-        self._meters.frame_sites(len(self._known), len(self._settled))
+        self._meters.frame_sites(self._known.counts)
         content = iter(viewed.arrivals)
         items = prepared.items
         if not in_columns:
@@ -173,10 +162,10 @@ class Frames:
         by_site: defaultdict[str, list[LineHashes]] = defaultdict(list)
         for lesson in lessons:
             by_site[lesson.site].append(lesson.lines)
-        learned: dict[str, _Known] = {}
+        learned: dict[str, KnownTable] = {}
         tried: dict[bytes, FrameTable] = {}
         await self._retries.retry(partial(self._teach, by_site, learned, tried))
-        self._keep(learned)
+        self._known.keep(learned)
         if prepared.frame_batch:
             steps = {
                 site: LearningStep(tried[known.stamp], known.table)
@@ -212,23 +201,23 @@ class Frames:
             if known is None or now - known.seconds > _FRESH_SECONDS:
                 wanted.append(site)
             else:
-                self._known.move_to_end(site)
+                self._known.use(site)
         if wanted:
             former = {site: self._known.get(site) for site in wanted}
             for site, known in (await self._fetched(wanted)).items():
                 if self._known.get(site) is not former[site]:
                     continue  # it was taught meanwhile
                 self._note_other_writers(site, known)
-                self._keep({site: _unless_same(former[site], known)})
+                self._known.keep({site: _unless_same(former[site], known)})
 
-    async def _fetched(self, sites: Sequence[str]) -> dict[str, _Known]:
+    async def _fetched(self, sites: Sequence[str]) -> dict[str, KnownTable]:
         packed = await self._store.fetch([self._hash(site) for site in sites])
         return {site: self._unpacked(each) for site, each in zip(sites, packed, strict=True)}
 
     async def _teach(
         self,
         by_site: Mapping[str, Sequence[LineHashes]],
-        learned: dict[str, _Known],
+        learned: dict[str, KnownTable],
         tried: dict[bytes, FrameTable],
     ) -> None:
         """May be repeated as a whole.
@@ -260,8 +249,8 @@ class Frames:
         learned |= {site: seen[site] for site in waiting}
 
     async def _written(
-        self, tables: Mapping[str, _Known], seen: Mapping[str, _Known], tried: dict[bytes, FrameTable]
-    ) -> dict[str, _Known]:
+        self, tables: Mapping[str, KnownTable], seen: Mapping[str, KnownTable], tried: dict[bytes, FrameTable]
+    ) -> dict[str, KnownTable]:
         """Write tables, unless others did since they were seen; return what is stored of each site then."""
         if not tables:
             return {}
@@ -278,15 +267,15 @@ class Frames:
         }
 
     def _learned(
-        self, pages: Mapping[str, Sequence[LineHashes]], seen: Mapping[str, _Known]
-    ) -> dict[str, _Known]:
+        self, pages: Mapping[str, Sequence[LineHashes]], seen: Mapping[str, KnownTable]
+    ) -> dict[str, KnownTable]:
         """Return the tables of some sites with the lessons of these pages."""
         tables = learn_tables(
             [seen[site].table for site in pages], list(pages.values()), self._config.max_lines
         )
         now = self._now_seconds()
         return {
-            site: _Known(self._new_stamp(), table, now) for site, table in zip(pages, tables, strict=True)
+            site: KnownTable(self._new_stamp(), table, now) for site, table in zip(pages, tables, strict=True)
         }
 
     def _new_stamp(self) -> bytes:
@@ -294,44 +283,27 @@ class Frames:
         self._writes += 1
         return self._writer + self._writes.to_bytes(STAMP_BYTES - len(self._writer), "big")
 
-    def _unpacked(self, packed: bytes | None) -> _Known:
+    def _unpacked(self, packed: bytes | None) -> KnownTable:
         """Return a stored table; one that cannot be read is empty, and is replaced by the next lesson."""
         try:
             table = FrameTable.unpack(packed or None)
         except CorruptData as error:
             _logger.warning("frame_table_unreadable", extra={"fields": {"error": str(error)}})
             table = FrameTable.empty()
-        return _Known((packed or b"")[:STAMP_BYTES], table, self._now_seconds())
+        return KnownTable((packed or b"")[:STAMP_BYTES], table, self._now_seconds())
 
-    def _note_other_writers(self, site: str, stored: _Known) -> None:
+    def _note_other_writers(self, site: str, stored: KnownTable) -> None:
         """Remember to take over a table that another daemon wrote, or a command removed."""
         former = self._known.get(site)
         is_ours = stored.stamp.startswith(self._writer)
         if former is not None and stored.stamp != former.stamp and not is_ours:
             self._replaced.add(site)
 
-    def _keep(self, tables: Mapping[str, _Known]) -> None:
-        """Keep tables, but not over those that were read later."""
-        for site, known in tables.items():
-            former = self._known.get(site)
-            if former is None or former.seconds <= known.seconds:
-                self._known[site] = known
-                self._settled.discard(site)
-                if known.table.page_count >= SETTLED_SITE_PAGES:
-                    self._settled.add(site)
-            self._known.move_to_end(site)
-
-    def _forget_oldest(self) -> None:
-        while len(self._known) > _MAX_SITES:
-            site, _ = self._known.popitem(last=False)
-            self._settled.discard(site)
-            self._viewer.forget(site)
-
     def _hash(self, site: str) -> int:
         return site_hash(site, self._handle_key)
 
 
-def _unless_same(former: _Known | None, known: _Known) -> _Known:
+def _unless_same(former: KnownTable | None, known: KnownTable) -> KnownTable:
     """Return `known`, with the very table of `former` where it was not written since."""
     if former is None or former.stamp != known.stamp:
         return known

@@ -56,7 +56,7 @@ def test_metrics_are_the_meters_of_the_pipeline(metrics: Metrics) -> None:
     meters.charset_fallbacks(3)
     meters.frame_tokens(60, 100)
     meters.frame_lessons(5, 1)
-    meters.frame_sites(9, 2)
+    meters.frame_sites({"young": 7, "settled": 2})
     meters.truncated_dead_letters(4)
     meters.in_flight(5, 600)
     meters.retry("store")
@@ -85,6 +85,7 @@ def test_metrics_are_the_meters_of_the_pipeline(metrics: Metrics) -> None:
     assert found["neardup_frame_lessons_total", "dropped"] == 1
     assert found["neardup_frame_sites", "young"] == 7
     assert found["neardup_frame_sites", "settled"] == 2
+    assert found["neardup_frame_sites", "full"] == 0
     assert found["neardup_truncated_dead_letters_total",] == 4
     assert found["neardup_in_flight_pages",] == 5
     assert found["neardup_in_flight_bytes",] == 600
