@@ -49,7 +49,7 @@ class FrameConfig:
         markup_pages: for a line of a marked-up page, from 1.
         landmark_pages: for a line in navigation, footer or another landmark of the markup, from 1.
         text_pages: for a line of plain text, from 1.
-        max_lines: lines that are counted for a site, from 16.
+        max_lines: lines that are counted for a site, from 16; at most 1,024 of them are on one page only.
 
     Raises:
         ConfigError: a number is out of its range.
@@ -58,7 +58,7 @@ class FrameConfig:
     markup_pages: int = 5
     landmark_pages: int = 2
     text_pages: int = 10
-    max_lines: int = 1024
+    max_lines: int = 8192
 
     def __post_init__(self) -> None:
         for name, least in (("markup_pages", 1), ("landmark_pages", 1), ("text_pages", 1), ("max_lines", 16)):

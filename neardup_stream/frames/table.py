@@ -4,7 +4,8 @@
 
 Counts are of distinct pages in a sliding window: when MAX_PAGES pages are counted, all counts are halved, so
 that the frame of an earlier design disappears. A table is bounded: the rarest lines are dropped, and of
-equally rare ones the older.
+equally rare ones the older. Some room is for lines of the latest pages, however rare: else the frame of a
+later section would never be learned.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,6 +37,12 @@ MAX_PAGES = 255
 STAMP_BYTES = 8
 """The first bytes of a packed table. They differ after every write, so a writer detects a concurrent write.
 """
+
+_MOST_ONCE = 1024
+"""Lines that are on one page, at most: nearly all of them are content."""
+
+_LATEST = 8
+"""One in so many of the lines that are kept may be rarer than those dropped, if the latest pages have it."""
 
 _PAGES_AT_ONCE = MAX_PAGES // 2
 _RANKS = 2 * (MAX_PAGES + 1)
@@ -194,12 +201,11 @@ def _learn(
     lines[taught_at] = taught
     counts[taught_at] += more
     starts = lines.searchsorted(np.arange(len(tables) + 1, dtype=np.uint64) << _HASH_BITS)
-    if (np.diff(starts) > max_lines).any():
-        rank = 2 * counts.astype(np.int64)
-        rank[taught_at] += 1
-        is_kept = _are_kept(rank, starts, max_lines)
-        lines, counts = lines[is_kept], counts[is_kept]
-        starts = np.concatenate([[0], np.cumsum(is_kept)])[starts]
+    if (np.diff(starts) > min(max_lines, _MOST_ONCE)).any():
+        is_taught = np.zeros(lines.size, np.bool_)
+        is_taught[taught_at] = True
+        is_kept = _are_in_bounds(counts, is_taught, starts, max_lines)
+        lines, counts, starts = lines[is_kept], counts[is_kept], _starts(is_kept, starts)
     hashes = lines.astype(np.uint32)
     for table, of_site, (start, end) in zip(known, pages, pairwise(starts.tolist()), strict=True):
         yield FrameTable(table.page_count + len(of_site), hashes[start:end].copy(), counts[start:end].copy())
@@ -223,14 +229,44 @@ def _taught_lines(pages: Sequence[Sequence[LineHashes]]) -> tuple[NDArray[np.uin
     return lines[starts], np.diff(starts, append=lines.size).astype(np.uint8)
 
 
-def _are_kept(rank: NDArray[np.int64], starts: NDArray[np.intp], max_lines: int) -> NDArray[np.bool_]:
-    """Return which lines stay: of each site those of the highest ranks, and of equal ones the last.
+def _starts(is_left: NDArray[np.bool_], starts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return where the lines of each site begin among those that are left."""
+    return np.concatenate([[0], np.cumsum(is_left)])[starts]
+
+
+def _are_in_bounds(
+    counts: NDArray[np.uint8], is_taught: NDArray[np.bool_], starts: NDArray[np.intp], max_lines: int
+) -> NDArray[np.bool_]:
+    """Return which lines stay, so that each site has `max_lines` at most."""
+    by_count = 2 * counts.astype(np.int64) + is_taught
+    is_once = counts == 1
+    is_kept: NDArray[np.bool_] = ~is_once | _are_kept(is_once, by_count, starts, _MOST_ONCE)
+    if (np.diff(_starts(is_kept, starts)) > max_lines).any():
+        latest = max_lines // _LATEST
+        are_frequent = _are_kept(is_kept, by_count, starts, max_lines - latest)
+        by_time = (MAX_PAGES + 1) * is_taught.astype(np.int64) + counts
+        is_kept = are_frequent | _are_kept(is_kept & ~are_frequent, by_time, starts, latest)
+    return is_kept
+
+
+def _are_kept(
+    is_left: NDArray[np.bool_], rank: NDArray[np.int64], starts: NDArray[np.intp], most: int
+) -> NDArray[np.bool_]:
+    """Return which of the lines that are left stay: of each site those of the highest ranks.
 
     Args:
-        rank: of each line, below _RANKS.
+        is_left: of each line.
+        rank: of each line, below _RANKS; of equal ones the last stay.
         starts: where the lines of each site begin, and the last of them ends.
-        max_lines: of a site.
+        most: of a site.
     """
+    are_kept = np.zeros(is_left.size, np.bool_)
+    are_kept[is_left] = _are_highest(rank[is_left], _starts(is_left, starts), most)
+    return are_kept
+
+
+def _are_highest(rank: NDArray[np.int64], starts: NDArray[np.intp], most: int) -> NDArray[np.bool_]:
+    """Return which lines have the highest ranks of their site, `most` of each; see `_are_kept`."""
     sizes = np.diff(starts)
     site_count, sites = sizes.size, np.repeat(np.arange(sizes.size), sizes)
     up_to = (
@@ -238,7 +274,7 @@ def _are_kept(rank: NDArray[np.int64], starts: NDArray[np.intp], max_lines: int)
         .reshape(site_count, _RANKS)
         .cumsum(1)
     )
-    dropped = np.maximum(sizes - max_lines, 0)
+    dropped = np.maximum(sizes - most, 0)
     bound = np.count_nonzero(up_to <= dropped[:, np.newaxis], axis=1)
     of_bound = dropped - np.where(bound > 0, up_to[np.arange(site_count), bound - 1], 0)
     is_bound = rank == bound[sites]

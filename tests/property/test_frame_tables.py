@@ -145,8 +145,24 @@ def test_of_too_many_lines_the_rarest_go_and_of_equally_rare_ones_the_older() ->
     assert {1, 2, 20, 21} < set(table.hashes.tolist())
 
 
-@given(st.lists(st.lists(few_hashes, max_size=30), min_size=1, max_size=5), few_tables, st.integers(1, 20))
-def test_beyond_the_bound_lines_stay_by_count_then_by_age_then_by_hash(
+def test_lines_of_one_page_are_kept_up_to_1024() -> None:
+    table = learned([[*range(10)], [*range(2000)]])
+
+    assert table.hashes.tolist() == [*range(10), *range(2000 - 1024, 2000)]
+
+
+def test_the_lines_of_a_later_section_get_in_though_the_table_is_full_of_repeated_ones() -> None:
+    table = learned([[*range(100)]] * 9, max_lines=80)
+
+    for number in range(3):
+        table = table.learn([lines([1000, 2000 + number])], 80)
+
+    assert table.counts_of(lines([1000])).tolist() == [3]
+    assert table.hashes.size == 80
+
+
+@given(st.lists(st.lists(few_hashes, max_size=30), min_size=1, max_size=5), few_tables, st.integers(1, 40))
+def test_beyond_the_bound_lines_stay_by_count_then_by_age_then_by_hash_with_room_for_the_latest(
     of_pages: list[list[int]], former: list[list[int]], max_lines: int
 ) -> None:
     table = learned(former, max_lines)
@@ -156,7 +172,10 @@ def test_beyond_the_bound_lines_stay_by_count_then_by_age_then_by_hash(
 
     learned_now = table.learn([lines(page) for page in of_pages], max_lines)
 
-    kept = sorted(ranked[-max_lines:])
+    latest = max_lines // 8 if len(ranked) > max_lines else 0
+    frequent, others = ranked[-(max_lines - latest) :], ranked[: -(max_lines - latest)]
+    others.sort(key=lambda line: (line in now, counts[line], line))
+    kept = sorted([*frequent, *others[len(others) - latest :]])
     assert contents(learned_now) == (len(former) + len(of_pages), kept, [counts[line] for line in kept])
 
 

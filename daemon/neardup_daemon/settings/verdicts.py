@@ -245,9 +245,10 @@ class Frames(Section, frozen=True):
         Meta(
             ge=16,
             le=65_536,
-            description="Most lines counted for a site, 5 bytes each; the rarest are dropped.",
+            description="Most lines counted for a site, 5 bytes each; the rarest are dropped. Lines"
+            " that were on one page only are at most 1,024 of them.",
         ),
-    ] = 1024
+    ] = 8192
 
     def config(self) -> FrameConfig:
         """Return these settings for the pipeline."""
