@@ -22,7 +22,7 @@ from neardup_stream.message import Position
 from neardup_stream.pipeline.arrival import Arrival, Lesson
 from neardup_stream.pipeline.batch_lines import BatchLines, YoungPages, waves
 from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES
-from neardup_stream.pipeline.frame_reading import REDESIGNED_CONTENT, SETTLED_SITE_PAGES, Reading, is_sampled
+from neardup_stream.pipeline.frame_reading import CHANGED_CONTENT, SETTLED_SITE_PAGES, Reading, is_sampled
 from neardup_stream.pipeline.near_copies import SeenPage
 from neardup_stream.pipeline.site_lines import SiteLines, merge_lessons
 
@@ -178,7 +178,7 @@ class BatchViews:
                 row
                 for row, share in zip(rows, shares.tolist(), strict=True)
                 if (site := self._arrivals[row].site) in self._taught_sites
-                and (share > REDESIGNED_CONTENT or not self._is_settled(site))
+                and (share > CHANGED_CONTENT or not self._is_settled(site))
             ]
         )
 

@@ -11,8 +11,9 @@ from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.near_copies import NearCopies
 
 __all__ = [
-    "REDESIGNED_CONTENT",
+    "CHANGED_CONTENT",
     "SETTLED_SITE_PAGES",
+    "TAUGHT_OF_CHANGED",
     "TAUGHT_OF_REDESIGNED",
     "TAUGHT_OF_SETTLED",
     "LinesOutsideLandmarks",
@@ -29,8 +30,16 @@ _KNOWN_PAGES = 24
 TAUGHT_OF_SETTLED = 16
 """Of the pages of a settled site one in so many is counted."""
 
+TAUGHT_OF_CHANGED = 8
+"""The same of the pages of which more may be frame than is known."""
+
+CHANGED_CONTENT = 0.3
+"""A page of a settled site with a larger share of content may have more frame than is known: its menu may be
+that of a new section, or of a new design, which has up to two thirds of its lines in common with the old one.
+"""
+
 TAUGHT_OF_REDESIGNED = 4
-"""The same of the pages in which hardly any frame is found: the site may have a new design."""
+"""The same of the pages in which hardly any frame is found."""
 
 REDESIGNED_CONTENT = 0.8
 """In a page of a settled site with a larger share of content hardly any frame is found."""
@@ -67,5 +76,9 @@ class Reading(NamedTuple):
 
 def is_sampled(arrival: Arrival, content_share: float) -> bool:
     """Return whether a page of a settled site is counted, given the share of its tokens that is content."""
-    is_redesigned = content_share > REDESIGNED_CONTENT
-    return arrival.text_fingerprint % (TAUGHT_OF_REDESIGNED if is_redesigned else TAUGHT_OF_SETTLED) == 0
+    one_in = TAUGHT_OF_SETTLED
+    if content_share > REDESIGNED_CONTENT:
+        one_in = TAUGHT_OF_REDESIGNED
+    elif content_share > CHANGED_CONTENT:
+        one_in = TAUGHT_OF_CHANGED
+    return arrival.text_fingerprint % one_in == 0

@@ -14,7 +14,12 @@ from neardup_stream.pipeline.arrival import Lesson, Prepared
 from neardup_stream.pipeline.batch import Decisions
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.conclusion import conclude
-from neardup_stream.pipeline.frame_reading import SETTLED_SITE_PAGES, TAUGHT_OF_SETTLED
+from neardup_stream.pipeline.frame_reading import (
+    SETTLED_SITE_PAGES,
+    TAUGHT_OF_CHANGED,
+    TAUGHT_OF_REDESIGNED,
+    TAUGHT_OF_SETTLED,
+)
 from neardup_stream.pipeline.frame_views import FrameViewer, is_distinct
 from neardup_stream.pipeline.page_differences import EDITED_TOKENS
 from neardup_stream.pipeline.rows import Row
@@ -83,16 +88,24 @@ def test_a_viewer_that_learns_takes_so_many_lessons_of_a_well_known_site_and_the
     assert list(view(of, later, batch=2).lessons) == sampled
 
 
-@pytest.mark.parametrize(("is_redesigned", "one_in"), [(False, 16), (True, 4)])
-def test_few_pages_of_a_well_known_site_teach_unless_it_has_a_new_design(
-    *, is_redesigned: bool, one_in: int
+@pytest.mark.parametrize(
+    ("known", "one_in"),
+    [
+        pytest.param(framed_page(SHOP, "one"), TAUGHT_OF_SETTLED, id="its frame is known"),
+        pytest.param(
+            framed_page(SHOP, "one").replace(b"footer line", b"former line"),
+            TAUGHT_OF_CHANGED,
+            id="its menu is known",
+        ),
+        pytest.param(framed_page("other.example", "one"), TAUGHT_OF_REDESIGNED, id="a new design"),
+    ],
+)
+def test_few_pages_of_a_well_known_site_teach_more_of_them_where_little_of_their_frame_is_known(
+    known: bytes, one_in: int
 ) -> None:
     arrivals = arrive(framed_site(SHOP, 1, 100))
-    table = taught_by(arrivals[:1], times=SETTLED_SITE_PAGES)
-    if is_redesigned:
-        table = taught_by(arrive([framed_page("other.example", "one")]), times=SETTLED_SITE_PAGES)
 
-    viewed = view(viewer(), arrivals, tables={SHOP: table})
+    viewed = view(viewer(), arrivals, tables={SHOP: taught_by(arrive([known]), times=SETTLED_SITE_PAGES)})
 
     sampled = [each.record.position for each in arrivals if each.text_fingerprint % one_in == 0]
     assert 0 < len(sampled) < 50
