@@ -41,7 +41,8 @@ class Later(NamedTuple):
 
     def followed(self, former_maker: Applied, made_by: Applied) -> "Later":
         """Return them after `made_by` brought the next version."""
-        return _later(_without(_last_of_each((former_maker, *self.applied)), made_by), (), made_by)
+        former = (*self.applied[: self.former_count], former_maker, *self.again)
+        return _later(_without(_last_of_each(former), made_by), (), made_by)
 
     def _former_without(self, at: Applied) -> tuple[Applied, ...]:
         return _without(self.applied[: self.former_count], at)

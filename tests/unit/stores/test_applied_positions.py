@@ -41,6 +41,15 @@ def test_a_file_that_had_a_former_version_may_bring_the_next_one_again() -> None
     assert record.positions == tuple(map(position, [("tuesday", 0, 2), ("monday", 0, 7)]))
 
 
+def test_a_page_that_changes_in_every_file_forgets_the_oldest_of_them() -> None:
+    record = page(("file:0", 0, 0))
+    for number in range(1, 8):
+        record = record.followed_by(page((f"file:{number}", 0, 0), number))
+
+    passed = [number for number in range(8) if record.has_passed(position((f"file:{number}", 0, 0)))]
+    assert passed == [3, 4, 5, 6, 7]
+
+
 def test_who_claims_a_version_leaves_its_first_maker_among_its_positions() -> None:
     record = page(FIRST).followed_by(page(("tuesday", 0, 2), 2)).claimed_by(position(("friday", 0, 3)), 0)
 
