@@ -5,7 +5,7 @@ first increase. Partitions and sites are the exceptions: a partition's series li
 is ours, and of the sites only those with most duplicates have one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import nan
 from time import time
 from typing import Final, get_args
@@ -299,9 +299,9 @@ class Metrics(PipelineMeters):
         for partition, offset in next_offsets.items():
             self._committed[_by_topic(partition)] = offset
 
-    def progress(self, lag: Mapping[Partition, int]) -> Progress:
-        """Return how far we have come; `lag` names partitions by their topics."""
-        return Progress(lag, dict(self._committed), self._in_flight_count, self._worker_end_count)
+    def progress(self, lag: Mapping[Partition, int], untaken: Collection[Partition]) -> Progress:
+        """Return how far we have come; both name partitions by their topics."""
+        return Progress(lag, dict(self._committed), self._in_flight_count, self._worker_end_count, untaken)
 
     def dropped_commits(self, count: int) -> None:
         """Count commits that came too late."""

@@ -38,3 +38,7 @@ class FiniteSource:
     def lag(self) -> Mapping[Partition, int]:
         """Return nothing: the number of records left is unknown."""
         return {}
+
+    def untaken(self) -> Collection[Partition]:
+        """Return nothing: partitions are never assigned."""
+        return ()

@@ -128,6 +128,10 @@ class Source(Protocol):
         """Return the number of records not yet read, by partition, as far as known without a request."""
         ...
 
+    def untaken(self) -> Collection[Partition]:
+        """Return the partitions that `lag` leaves out because they are still to be taken over."""
+        ...
+
 
 class Sink(Protocol):
     """Deliver messages, in order among messages with one key."""

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 from aiokafka.errors import KafkaError
+from neardup_daemon.telemetry.stalls import Progress, StallWatch
 
 from neardup_stream.errors import ConfigError, InvariantBroken, StreamUnavailable
 from neardup_stream.message import Partition, Record
@@ -243,3 +244,107 @@ async def test_a_replaced_consumer_takes_nothing_over_while_the_group_waits_for_
         other.cancel()
 
     assert taken == []
+
+
+# What a daemon that hangs shows of its partitions.
+
+STALL_SECONDS = 60
+
+
+class Watch:
+    """Looks at a source by a clock of its own."""
+
+    def __init__(self, source: KafkaSource) -> None:
+        self._source = source
+        self._stalls = StallWatch(STALL_SECONDS)
+
+    def look(self, now_seconds: float) -> str:
+        progress = Progress(self._source.lag(), {}, 0, untaken=self._source.untaken())
+        return self._stalls.look(progress, now_seconds)
+
+
+@pytest.mark.parametrize("is_first_start", [True, False])
+async def test_a_take_over_that_hangs_stalls(make_topic: MakeTopic, *, is_first_start: bool) -> None:
+    topic = make_topic()
+    await topic.fill(HUNDRED)
+    if not is_first_start:
+        async with topic.source() as source:
+            await source.commit(next_offsets(await read_records(source, 10)))
+    is_hanging, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def hang(_partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        is_hanging.set()
+        await may_go_on.wait()
+        return {}
+
+    async with topic.source() as source, asyncio.timeout(WAIT_SECONDS):
+        source.on_assign(hang)
+        watch = Watch(source)
+        reading = asyncio.create_task(read_until_assigned(source))
+        await is_hanging.wait()
+        said = [watch.look(0), watch.look(STALL_SECONDS)]
+        may_go_on.set()
+        await reading
+        after = source.untaken()
+
+    assert said[0] == ""
+    assert said[1].endswith(f"{topic.name}-0 is not taken over")
+    assert after == []
+
+
+async def test_a_rebalance_that_never_ends_stalls(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    await topic.fill(HUNDRED)
+    is_draining, may_drain = asyncio.Event(), asyncio.Event()
+
+    async def drain() -> None:
+        is_draining.set()
+        await may_drain.wait()
+
+    async with topic.source() as first, asyncio.timeout(WAIT_SECONDS):
+        watch = Watch(first)
+        await read_until_assigned(first)
+        first.on_revoke(drain)
+        async with topic.source():
+            await is_draining.wait()
+            said = [watch.look(0), watch.look(STALL_SECONDS)]
+            may_drain.set()
+
+    assert said[0] == ""
+    assert said[1].endswith(f"{topic.name}-0 is not taken over")
+
+
+async def test_a_rebalance_gives_a_daemon_that_reads_no_more_no_new_time(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=2)
+    await topic.fill(HUNDRED)
+
+    async with topic.source() as first, asyncio.timeout(WAIT_SECONDS):
+        watch = Watch(first)
+        while len(first.lag()) < 2:
+            await first.read(1, 1)
+        said = [watch.look(0)]
+        async with topic.source() as second:
+            await read_records(second, 1)
+            said.append(watch.look(STALL_SECONDS))
+
+    assert said[0] == ""
+    assert said[1].endswith(" is not taken over")
+
+
+async def test_neither_an_empty_topic_nor_a_member_without_partitions_stalls(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    of_first, of_second = Assignments(), Assignments()
+
+    async with (
+        topic.source(meters=of_first) as first,
+        topic.source(meters=of_second) as second,
+        asyncio.timeout(WAIT_SECONDS),
+    ):
+        ends: set[tuple[int, int]] = set()
+        while ends != {(1, 1), (0, 1)} or not (first.lag() or second.lag()):
+            await asyncio.gather(first.read(1, 1), second.read(1, 1))
+            ends = {meters.reported[-1] for meters in (of_first, of_second) if meters.reported}
+        watches = [Watch(first), Watch(second)]
+        said = [watch.look(now) for now in (0, STALL_SECONDS) for watch in watches]
+
+    assert said == [""] * 4

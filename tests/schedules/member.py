@@ -153,6 +153,10 @@ class GroupMember:
         """Return nothing: no stage asks."""
         return {}
 
+    def untaken(self) -> Collection[Partition]:
+        """Return nothing: no stage asks."""
+        return ()
+
     async def _stay_a_member(self) -> None:
         """Join, say that we live until we hear that the group moves on, and join again."""
         is_member = False

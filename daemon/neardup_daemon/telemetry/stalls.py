@@ -1,6 +1,6 @@
-"""Detect partitions that make no progress although they have records: a deadlock."""
+"""Detect partitions that make no progress although they have records or are to be taken over: a deadlock."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import NamedTuple
 
 from neardup_stream.message import Partition
@@ -12,16 +12,25 @@ class Progress(NamedTuple):
     """How far a daemon has come.
 
     Attributes:
-        lag: records not yet read, of each partition that is ours.
+        lag: records not yet read, of each partition that is ours and taken over.
         committed: the offset below which everything is finished, by partition.
         in_flight_count: pages between reading and delivery.
         worker_end_count: how often pages took so long that their process was ended, which is slow progress.
+        untaken: partitions that are still to be taken over, or may be ours again after a rebalance.
     """
 
     lag: Mapping[Partition, int]
     committed: Mapping[Partition, int]
     in_flight_count: int
     worker_end_count: int = 0
+    untaken: Collection[Partition] = ()
+
+
+class _Work(NamedTuple):
+    """What waits, for a person, and what changes when it gets on."""
+
+    text: str
+    moved: Hashable
 
 
 class StallWatch:
@@ -33,7 +42,7 @@ class StallWatch:
 
     def __init__(self, limit_seconds: float) -> None:
         self._limit_seconds = limit_seconds
-        self._seen: dict[str, tuple[Hashable, float]] = {}
+        self._seen: dict[Hashable, tuple[Hashable, float]] = {}
 
     def look(self, progress: Progress, now_seconds: float) -> str:
         """Return what has stalled, for a person; empty while everything progresses.
@@ -44,11 +53,13 @@ class StallWatch:
         """
         waiting = _waiting(progress)
         self._seen = {
-            what: (moved, now_seconds if self._moved_on(what, moved) else self._seen[what][1])
-            for what, moved in waiting.items()
+            what: (work.moved, now_seconds if self._moved_on(what, work.moved) else self._seen[what][1])
+            for what, work in waiting.items()
         }
         stalled = [
-            what for what, (_, since) in self._seen.items() if now_seconds - since >= self._limit_seconds
+            waiting[what].text
+            for what, (_, since) in self._seen.items()
+            if now_seconds - since >= self._limit_seconds
         ]
         if not stalled:
             return ""
@@ -58,23 +69,26 @@ class StallWatch:
         """Begin anew: there was a reason for the pause."""
         self._seen = {}
 
-    def _moved_on(self, what: str, moved: Hashable) -> bool:
+    def _moved_on(self, what: Hashable, moved: Hashable) -> bool:
         return what not in self._seen or self._seen[what][0] != moved
 
 
-def _waiting(progress: Progress) -> dict[str, Hashable]:
-    """By name, where there is work, and what changes when it gets on."""
-    waiting: dict[str, Hashable] = {
-        f"{partition.input_id}-{partition.number} has records to read": (
-            progress.committed.get(partition),
-            progress.worker_end_count,
+def _waiting(progress: Progress) -> dict[Hashable, _Work]:
+    """By partition, or none for pages in flight, where there is work.
+
+    A partition is the same work in a rebalance, during its take-over and afterwards: the next of them gives
+    what hangs no new time.
+    """
+    states = dict.fromkeys(progress.untaken, "is not taken over")
+    states |= {partition: "has records to read" for partition, count in progress.lag.items() if count}
+    waiting: dict[Hashable, _Work] = {
+        partition: _Work(
+            f"{partition.input_id}-{partition.number} {state}",
+            (progress.committed.get(partition), progress.worker_end_count),
         )
-        for partition, count in progress.lag.items()
-        if count
+        for partition, state in states.items()
     }
     if progress.in_flight_count:
-        waiting["pages are in flight"] = (
-            tuple(sorted(progress.committed.items())),
-            progress.worker_end_count,
-        )
+        moved = (tuple(sorted(progress.committed.items())), progress.worker_end_count)
+        waiting[None] = _Work("pages are in flight", moved)
     return waiting

@@ -30,7 +30,7 @@ async def watching(
     """Measure while the block runs.
 
     Args:
-        source: whose lag is measured.
+        source: whose lag is measured, and what it has to take over.
         usage: of the index.
         stall_seconds: how long there may be work and no commit.
         metrics: receives the measurements.
@@ -73,7 +73,7 @@ async def _watch_lag(source: Source, stall_seconds: float, metrics: Metrics, hea
         lag = source.lag()
         metrics.lag(lag)
         metrics.process.event_loop_tasks(len(asyncio.all_tasks()))
-        health.watch(stalls, metrics.progress(lag), monotonic())
+        health.watch(stalls, metrics.progress(lag, source.untaken()), monotonic())
         await asyncio.sleep(_LAG_SECONDS)
 
 

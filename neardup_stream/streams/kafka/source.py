@@ -194,6 +194,14 @@ class KafkaSource:
             if one not in self._untaken
         }
 
+    def untaken(self) -> Collection[Partition]:
+        """Return the assigned partitions that are not taken over yet; while the group rebalances, the former.
+
+        None before the first assignment. Whether they have records is not known: the read that waits during a
+        rebalance drops what it gets of them.
+        """
+        return [Partition(one.topic, one.partition) for one in self._untaken]
+
     async def _join(self) -> AIOKafkaConsumer:
         consumer = await join(self._config, self._start_offsets, Listener(self._revoked, self._assigned))
         self._idle_check.heard()
@@ -312,6 +320,7 @@ class KafkaSource:
     async def _on_revoked(self, revoked: Collection[TopicPartition]) -> None:
         """End the membership. aiokafka would swallow an exception here, so the next read raises it."""
         self._is_member = False
+        self._untaken = self._untaken.union(revoked)  # also if a new consumer joins, which had none before
         self._ready.clear()
         try:
             if self._drain is not None and revoked:

@@ -183,6 +183,10 @@ class MemorySource:
                 counts[item.position.partition] += 1
         return counts
 
+    def untaken(self) -> Collection[Partition]:
+        """Return nothing: `lag` counts all partitions at any time."""
+        return ()
+
     async def _begin(self) -> None:
         if self._take_over is not None:
             await self._take_over(self._assigned())

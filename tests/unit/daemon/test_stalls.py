@@ -58,3 +58,24 @@ def test_a_time_without_a_page_in_work_does_not_count() -> None:
     assert watch.look(waiting(7), 100) == ""
     assert watch.look(waiting(7), 159.9) == ""
     assert watch.look(waiting(7), 160)
+
+
+def taking_over(*partitions: Partition, committed: int = 7) -> Progress:
+    return Progress({}, {FIRST: committed}, 0, untaken=partitions)
+
+
+def test_a_partition_that_is_never_taken_over_is_reported() -> None:
+    said = looks(*[taking_over(FIRST)] * 3)
+
+    assert said[:2] == ["", ""]
+    assert said[2].endswith("pages-0 is not taken over")
+
+
+def test_a_rebalance_and_its_take_over_give_a_partition_that_waits_no_new_time() -> None:
+    said = looks(waiting(7), taking_over(FIRST), waiting(7), taking_over(FIRST), waiting(8), waiting(8))
+
+    assert [bool(each) for each in said] == [False, False, True, True, False, False]
+
+
+def test_a_take_over_that_ends_in_a_partition_without_records_ends_the_wait() -> None:
+    assert looks(*[taking_over(FIRST), waiting(7, lag=0)] * 5) == [""] * 10
