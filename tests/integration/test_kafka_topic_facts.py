@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from neardup_stream.errors import ConfigError
+from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.streams.kafka.admin import TopicFacts, create_topic, describe_topics, group_members
 from neardup_stream.streams.kafka.config import KafkaConnection
 from tests.kafka_topics import WAIT_SECONDS
@@ -59,4 +59,6 @@ async def test_the_first_group_of_a_new_cluster_is_described_once_it_has_a_coord
     with start_kafka(is_brief=True) as broker:
         connection = KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
 
+        with pytest.raises(StreamUnavailable):
+            await group_members(connection, "first", waits_for_coordinator=False)
         assert await group_members(connection, "first") == []

@@ -125,10 +125,16 @@ async def require_topics(
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
-async def group_members(connection: KafkaConnection, group_id: str) -> list[str]:
+async def group_members(
+    connection: KafkaConnection, group_id: str, *, waits_for_coordinator: bool = True
+) -> list[str]:
     """Return the member ids of a group, assigned by the broker; a static one begins with its instance id.
 
-    The first group of a new cluster has no coordinator for some seconds: this function waits for it.
+    Args:
+        connection: the cluster.
+        group_id: of the group.
+        waits_for_coordinator: for up to 6.3 seconds, while the group has no coordinator that is ready: the
+            first group of a new cluster, and any group after its coordinator failed or moved.
 
     Raises:
         StreamUnavailable: the cluster cannot be reached, or the group's coordinator is not ready.
@@ -136,7 +142,7 @@ async def group_members(connection: KafkaConnection, group_id: str) -> list[str]
     """
     async with _open_admin(connection) as admin:
         with kafka_errors(f"describing group {group_id}"):
-            for pause_seconds in _COORDINATOR_PAUSES_SECONDS:
+            for pause_seconds in _COORDINATOR_PAUSES_SECONDS if waits_for_coordinator else ():
                 with suppress(*_COORDINATOR_ERRORS):
                     return await _members(admin, group_id)
                 await asyncio.sleep(pause_seconds)

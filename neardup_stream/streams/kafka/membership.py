@@ -108,12 +108,13 @@ async def fencing_error(consumer: AIOKafkaConsumer, config: KafkaSourceConfig) -
     """Return an error if another member holds the consumer's instance id, else None.
 
     Heartbeats do not name the id, so their answer only says that the member is unknown. It may have missed
-    heartbeats for too long; if the id has a member now, another process took it.
+    heartbeats for too long; if the id has a member now, another process took it. It does not wait for a
+    coordinator that is not ready: the rebalance waits meanwhile, and its timeout has no time for that.
     """
     if not config.group_instance_id or member_id_of(consumer):
         return None
     try:
-        members = await group_members(config.connection, config.group_id)
+        members = await group_members(config.connection, config.group_id, waits_for_coordinator=False)
     except NeardupError as error:
         _log.warning("group_instance_id_not_checked", extra={"fields": {"error": str(error)}})
         return None
