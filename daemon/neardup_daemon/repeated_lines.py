@@ -2,11 +2,12 @@
 
 import logging
 from collections.abc import Sequence
+from threading import RLock
 from typing import Final
 
-__all__ = ["REPEATED_SECONDS", "RepeatedLines"]
+__all__ = ["RepeatedLines"]
 
-REPEATED_SECONDS: Final = 60.0
+_REPEATED_SECONDS: Final = 60.0
 """A message of a library is written once in so many seconds."""
 
 _MOST_MESSAGES: Final = 256
@@ -16,6 +17,8 @@ _MOST_MESSAGES: Final = 256
 class RepeatedLines(logging.Filter):
     """Drops a message that a library has repeated within a minute; the next one says how many were dropped.
 
+    One that does not come while 256 others do is forgotten, with the number of those that were dropped.
+
     Args:
         libraries: names of their loggers. Lines of other loggers, and lines with a traceback, always pass.
     """
@@ -24,21 +27,30 @@ class RepeatedLines(logging.Filter):
         super().__init__()
         self._libraries = frozenset(libraries)
         self._written: dict[tuple[str, int, str], tuple[float, int]] = {}
-        """When each was last written, and how many were dropped since."""
+        """When each was last written, and how many were dropped since; the one that came last is last."""
+        self._lock = RLock()  # filters run without their handler's; what is collected meanwhile may log too
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to write a line; sets its field `repeats` where equal ones were dropped before."""
         if record.name.partition(".")[0] not in self._libraries or record.exc_info:
             return True
-        message = record.name, record.levelno, record.getMessage()
-        last, dropped = self._written.get(message, (-REPEATED_SECONDS, 0))
-        if record.created - last < REPEATED_SECONDS:
-            self._written[message] = last, dropped + 1
-            return False
-        self._written.pop(message, None)
-        if len(self._written) >= _MOST_MESSAGES:
-            del self._written[next(iter(self._written))]  # the one that was written first
-        self._written[message] = record.created, 0
+        try:
+            message = record.name, record.levelno, record.getMessage()
+        except Exception:  # noqa: BLE001 - of any argument; the handler reports it, and raises nothing
+            return True
+        with self._lock:
+            dropped = self._write(message, record.created)
         if dropped:
             record.fields = {"repeats": dropped}
-        return True
+        return dropped is not None
+
+    def _write(self, message: tuple[str, int, str], now: float) -> int | None:
+        """Return how many equal ones were dropped before; None to drop this one too."""
+        last, dropped = self._written.pop(message, (-_REPEATED_SECONDS, 0))
+        if 0 <= now - last < _REPEATED_SECONDS:  # less than 0 where the clock was set back
+            self._written[message] = last, dropped + 1
+            return None
+        if len(self._written) >= _MOST_MESSAGES:
+            del self._written[next(iter(self._written))]
+        self._written[message] = now, 0
+        return dropped

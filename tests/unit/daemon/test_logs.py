@@ -2,11 +2,14 @@ import io
 import json
 import logging
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import click
 import pytest
 from neardup_daemon.logs import LogFormat, configure_command_logs, configure_logs, log_event
 from neardup_daemon.progress import count_progress
+from neardup_daemon.repeated_lines import RepeatedLines
 
 logger = logging.getLogger("daemon.test")
 
@@ -66,6 +69,60 @@ def test_a_message_that_a_library_repeats_is_written_once_a_minute(stream: io.St
     theirs = [line for line in lines if line["logger"] == library.name]
     assert len(ours) == 65
     assert [line.get("repeats") for line in theirs] == [None, 29, 29]
+
+
+def test_a_clock_that_is_set_back_does_not_silence_a_library(stream: io.StringIO) -> None:
+    configure_logs("info", "json", stream)
+    library = logging.getLogger("aiokafka.client")
+
+    for second in (7200, 7202, 3600, 3602, 3660):
+        record = library.makeRecord(library.name, logging.ERROR, __file__, 1, "unable to connect", (), None)
+        record.created = float(second)
+        library.handle(record)
+
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line.get("repeats") for line in lines] == [None, 1, 1]
+
+
+def test_a_message_that_comes_among_many_others_keeps_its_count(stream: io.StringIO) -> None:
+    configure_logs("info", "json", stream)
+    library = logging.getLogger("aiokafka.client")
+
+    for second in range(61):
+        for text in ("unable to connect", *(f"attempt {10 * second + each}" for each in range(10))):
+            record = library.makeRecord(library.name, logging.ERROR, __file__, 1, text, (), None)
+            record.created = float(second)
+            library.handle(record)
+
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line.get("repeats") for line in lines if "unable" in line["event"]] == [None, 59]
+
+
+def test_a_message_with_wrong_arguments_raises_nothing_in_the_library(
+    stream: io.StringIO, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logs("info", "json", stream)
+
+    logging.getLogger("aiokafka.client").error("%d attempts", "many")
+
+    assert "--- Logging error ---" in capsys.readouterr().err
+
+
+def test_threads_of_a_library_may_log_at_once() -> None:
+    repeated, library = RepeatedLines(["urllib3"]), logging.getLogger("urllib3.connectionpool")
+    usual = sys.getswitchinterval()
+
+    def written(thread: int) -> int:
+        texts = (f"attempt {attempt} of thread {thread}" for attempt in range(4_000))
+        records = [library.makeRecord(library.name, 30, __file__, 1, text, (), None) for text in texts]
+        return sum(map(repeated.filter, records))
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            assert sum(threads.map(written, range(8))) == 32_000
+    finally:
+        sys.setswitchinterval(usual)
 
 
 def test_other_messages_of_a_library_and_tracebacks_are_all_written(stream: io.StringIO) -> None:
