@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,9 +33,13 @@ _NAME = rf"[ \t]*+({_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+)[ \t]*+"
 _TABLE_LINE = re.compile(rf"[ \t]*+\[\[?{_NAME}\]")
 _KEY_LINE = re.compile(rf"{_NAME}=")
 _PARTS = re.compile(_PART)
+_QUOTED_NAME = re.compile(r"(?:\"[^\"\\\n\[\]{}]++\"|'[^'\n\[\]{}]++')")
+_OPENED, _CLOSED = re.compile(r"[\[{]"), re.compile(r"[\]}]")
 _FIXED_QUOTES = ("Expected ", "Found invalid character ", "Illegal character ", "Unescaped ")
 _QUOTED_KEYS = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)
-_PLACE = re.compile(r" \(at (?:line [0-9]+, column [0-9]+|end of document)\)\Z")
+_PLACE = re.compile(r" \(at (?:line ([0-9]+), column [0-9]+|end of document)\)\Z")
+_REPETITION = "Cannot overwrite a value"
+"""How the parser's message about a key that is set twice begins, in Python 3.11 and later."""
 
 
 def read_settings_file(path: Path) -> tuple[Mapping[str, Any], str]:
@@ -60,7 +64,7 @@ def read_settings_file(path: Path) -> tuple[Mapping[str, Any], str]:
     except RecursionError as error:
         raise ConfigError(f"{path} is nested too deeply") from error
     except ValueError as error:  # as tomllib's own error is, and an integer of too many digits
-        reason = _without_keys(str(error)) + _repetition(text)
+        reason = _without_keys(str(error)) + _repetition(str(error), text)
         raise ConfigError(f"{path} is not valid TOML: {reason}") from None
 
 
@@ -88,16 +92,19 @@ def _without_keys(message: str) -> str:
     return _QUOTED_KEYS.sub(HIDDEN, message[:end]) + message[end:]
 
 
-def _repetition(text: str) -> str:
+def _repetition(message: str, text: str) -> str:
     """Return which line sets a key again, which the parser does not say; empty if none does for certain."""
-    table, first = "", dict[str, int]()
-    for number, line in enumerate(_STRING_OR_COMMENT.sub(_blanked, text).split("\n"), 1):
-        if found := _TABLE_LINE.match(line):
-            table = f"{number} " if line.lstrip().startswith("[[") else f"{_dotted(found[1])}."
-        elif found := _KEY_LINE.match(line):
-            name = table + _dotted(found[1])
-            if name in first:
-                return f": line {number} sets the key of line {first[name]} again"
+    place = _PLACE.search(message)
+    if not message.startswith(_REPETITION) or place is None:
+        return ""
+    lines = _STRING_OR_COMMENT.sub(_blanked, text).split("\n")
+    first = dict[str, int]()  # of one table: no later one may continue it
+    for number, name in _names(lines[: int(place[1] or len(lines))]):
+        if name.endswith("."):
+            first.clear()
+        elif name in first:
+            return f": line {number} sets the key of line {first[name]} again"
+        else:
             first[name] = number
     return ""
 
@@ -109,15 +116,33 @@ def _blanked(found: re.Match[str]) -> str:
 
 def line_numbers(text: str) -> dict[str, int]:
     """Return where each table and key stands that has a line of its own, by its dotted name."""
-    table, numbers = "", dict[str, int]()
-    for number, line in enumerate(text.splitlines(), 1):
-        if found := _TABLE_LINE.match(line):
-            name = _dotted(found[1])
-            table = f"{name}."
-            numbers.setdefault(name, number)
-        elif found := _KEY_LINE.match(line):
-            numbers.setdefault(table + _dotted(found[1]), number)
+    numbers = dict[str, int]()
+    for number, name in _names(_STRING_OR_COMMENT.sub(_unless_key, text).split("\n")):
+        numbers.setdefault(name.removesuffix("."), number)
     return numbers
+
+
+def _unless_key(found: re.Match[str]) -> str:
+    """Return the same, or the string itself if it may be the name of a setting."""
+    return found[0] if _QUOTED_NAME.fullmatch(found[0]) else _blanked(found)
+
+
+def _names(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield number and dotted name of each line that begins a table or sets a key; a table's ends with a dot.
+
+    Lines inside brackets, such as those of a list, do neither.
+
+    Args:
+        lines: of a file, without comments, and without brackets in strings.
+    """
+    table, depth = "", 0
+    for number, line in enumerate(lines, 1):
+        if depth == 0 and (found := _TABLE_LINE.match(line)):
+            table = f"{_dotted(found[1])}."
+            yield number, table
+        elif depth == 0 and (found := _KEY_LINE.match(line)):
+            yield number, table + _dotted(found[1])
+        depth += len(_OPENED.findall(line)) - len(_CLOSED.findall(line))
 
 
 def line_of(name: str, numbers: Mapping[str, int]) -> int | None:

@@ -120,8 +120,21 @@ def test_an_unknown_key_is_named_with_its_line(content: str, refused: str, tmp_p
         ),
         ("[http]\n'a' = 1\n'b' = 1\n'b' = 2\n", ""),
         ("[[x]]\na = 1\n[[x]]\na = 1\nb.c = 1\nb = 2\n", ""),
+        ("[[x]]\n[x.y]\na = 1\n[[x]]\n[x.y]\na = 2\nb.c = 1\nb = 2\n", ""),
+        ("[a]\nx = [\n[1],\n[2]\n]\ny = 1\ny = 2\n", ": line 7 sets the key of line 6 again"),
+        ("[a]\ny = 1\nx = [\n[1],\n]\ny = 2\n[b]\nz = 1\n", ": line 6 sets the key of line 2 again"),
+        ("a.b = 1\na = 2\nc = 1\nc = 2\n", ""),
     ],
-    ids=["plain", "in-a-string", "quoted", "of-arrays"],
+    ids=[
+        "plain",
+        "in-a-string",
+        "quoted",
+        "of-arrays",
+        "below-arrays",
+        "behind-a-list",
+        "around-one",
+        "later",
+    ],
 )
 def test_a_key_that_is_set_twice_is_named_by_its_lines(content: str, place: str, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
@@ -131,3 +144,30 @@ def test_a_key_that_is_set_twice_is_named_by_its_lines(content: str, place: str,
 
     assert "Cannot overwrite a value" in message
     assert message.partition(")")[2] == place
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[[x]]\n[x.y]\na = 1\n[[x]]\n[x.y]\na = 2\n[z\n",
+        "[a]\nx = 1\n[a]\nx = 2\n",
+        "x = [\nb = 1,\nb = 2\n]\n",
+        "[a]\nx = 1\nx.y = 2\nx = [\n",
+    ],
+    ids=["below-arrays", "a-table-twice", "a-list", "another-error-before"],
+)
+def test_what_is_no_key_that_is_set_twice_is_not_named_as_one(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(content)
+
+    assert "again" not in refusal(config=file)
+
+
+def test_lines_of_lists_and_texts_are_no_places_of_settings(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('[log]\nformat = """\nlevel = 1\n"""\n[archive]\nfiles = [\n[1],\n]\non_match = 1\n')
+
+    message = refusal(config=file)
+
+    assert f"archive.on_match in {file}, line 9: " in message
+    assert f"archive.files in {file}, line 6: " in message
