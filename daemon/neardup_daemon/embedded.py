@@ -26,6 +26,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, Self, TextIO
 
+from neardup_daemon.exit_codes import DISK_TROUBLE
 from neardup_daemon.logs import log_event
 from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
 from neardup_stream.private_directory import private_directory
@@ -68,8 +69,7 @@ _ALWAYS: Final = (
 
 _DAMAGE: Final = re.compile("Bad file format|Invalid AOF|Unexpected end of file")
 """What a server says last when it cannot read its own append-only file."""
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_FULL_WORDS: Final = tuple(map(os.strerror, _FULL))
+_DISK_TROUBLE_WORDS: Final = tuple(map(os.strerror, DISK_TROUBLE))
 _WARNING: Final = re.compile(r"\d+:[A-Z] .{10,30}? # (?=\S)")
 """Before the words of a line of its log that is more than a notice: process, role, date and level."""
 
@@ -131,7 +131,7 @@ class EmbeddedServer:
             ConfigError: no server is installed, it does not start (its last words are in the message), or
                 another run is using the state directory.
             CorruptData: what an earlier run left there is damaged.
-            StreamUnavailable: there is no room for its socket, or in the state directory.
+            StreamUnavailable: there is no room for its socket, or in the state directory, or its disk fails.
         """
         program, state = self._program or find_server(), self._state_directory
         async with AsyncExitStack() as stack:
@@ -180,7 +180,7 @@ def _locked(state_directory: Path) -> Iterator[int]:
 
     Raises:
         ConfigError: it cannot be used, is not ours alone, or another run is using it.
-        StreamUnavailable: it has no room.
+        StreamUnavailable: it has no room, or its disk fails.
     """
     try:
         state_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -206,7 +206,7 @@ def _locked(state_directory: Path) -> Iterator[int]:
 
 def _unusable(state_directory: Path, error: OSError) -> ConfigError | StreamUnavailable:
     words = f"cannot use the state directory {state_directory}: {error.strerror}"
-    return StreamUnavailable(words, "disk") if error.errno in _FULL else ConfigError(words)
+    return StreamUnavailable(words, "disk") if error.errno in DISK_TROUBLE else ConfigError(words)
 
 
 def _holder(lock: TextIO) -> str:
@@ -311,7 +311,7 @@ def _not_started(last_lines: Sequence[str]) -> ConfigError | CorruptData | Strea
     warnings = [number for number, line in enumerate(last_lines) if _WARNING.match(line)]
     said = " | ".join(_WARNING.sub("", line) for line in last_lines[max(warnings, default=0) :])
     words = f"the embedded Redis server does not start: {said or 'it says nothing'}"
-    if any(full in said for full in _FULL_WORDS):
+    if any(trouble in said for trouble in _DISK_TROUBLE_WORDS):
         return StreamUnavailable(words, "disk")
     is_damaged = any(map(_DAMAGE.search, last_lines))
     return CorruptData(words) if is_damaged else ConfigError(words)

@@ -15,6 +15,7 @@ __all__ = [
     "BUG",
     "CORRUPT_DATA",
     "DEPENDENCY_LOST",
+    "DISK_TROUBLE",
     "OK",
     "READER_LEFT",
     "USAGE",
@@ -43,7 +44,7 @@ _CODES: Final[tuple[tuple[type[BaseException], int], ...]] = (
     (Unavailable, DEPENDENCY_LOST),
     (BrokenPipeError, READER_LEFT),
 )
-_DISK_TROUBLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+DISK_TROUBLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """What writing a file or a pipe may meet that is no fault of the program; EFBIG by `ulimit -f`."""
 _WORST_FIRST: Final = (BUG, CORRUPT_DATA, USAGE, DEPENDENCY_LOST, READER_LEFT)
 
@@ -75,6 +76,6 @@ def exit_code_of(error: BaseException) -> int:
 
 
 def _code_of_one(error: BaseException) -> int:
-    if isinstance(error, OSError) and error.errno in _DISK_TROUBLE:
+    if isinstance(error, OSError) and error.errno in DISK_TROUBLE:
         return DEPENDENCY_LOST
     return next((code for kind, code in _CODES if isinstance(error, kind)), BUG)

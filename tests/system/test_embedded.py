@@ -15,7 +15,7 @@ from neardup_daemon import embedded
 from neardup_daemon.embedded import EmbeddedServer, find_server
 from redis.asyncio import Redis
 
-from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
 from neardup_stream.stores.redis.servers import PACKING_LIMITS
 from tests.servers.process import HEARING_SIGNALS, is_running, wait_until
 from tests.servers.redis import find_redis, find_valkey
@@ -53,6 +53,15 @@ LOADING_SERVER = dedent(f"""\
     sys.stdin.read()
     listening.accept()
 """)
+
+
+FAILING = """\
+#!/bin/sh
+while [ "$1" != --logfile ]; do shift; done
+echo '1:M 28 Nov 2026 00:59:21.000 # Write error writing append only file on disk: Input/output error' > "$2"
+exit 1
+"""
+"""A server on a disk that fails."""
 
 
 @pytest.fixture
@@ -222,6 +231,16 @@ async def test_damaged_state_is_corrupt_data_and_the_server_s_last_words_are_rep
 async def test_a_program_that_does_not_serve_is_refused() -> None:
     with pytest.raises(ConfigError, match="does not start: it says nothing"):
         async with EmbeddedServer(program=Path("/bin/false")):
+            pass
+
+
+async def test_a_server_whose_disk_fails_is_unavailable(tmp_path: Path) -> None:
+    program = tmp_path / "server"
+    program.write_text(FAILING)
+    program.chmod(0o700)
+
+    with pytest.raises(StreamUnavailable, match=r"does not start: .*: Input/output error$"):
+        async with EmbeddedServer(program=program):
             pass
 
 
