@@ -21,16 +21,20 @@ from neardup_stream.streams.kafka.config import (
 
 __all__ = ["Kafka", "Redis"]
 
-_PORT = r"(:[0-9]{1,5})?"
+_PORT = r"(:0{0,4}([1-9][0-9]{0,3}|[1-5][0-9]{4}|6([0-4][0-9]{3}|5([0-4][0-9]{2}|5([0-2][0-9]|3[0-5])))))?"
+"""From 1 to 65535."""
 _BROKER = (
-    r"([^\s,;/@:\[\]]+"
+    r"([^\s,;/@:*\[\]]+"
     + _PORT
     + r"|\[[^\s,;/@\[\]]+\]"
     + _PORT
     + r"|[0-9A-Fa-f:.]{0,39}::[0-9A-Fa-f:.]{0,39}"
     r"|([0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4})"
 )
-"""A name or an address; the client takes 9092 where there is no port, as behind IPv6 without brackets."""
+"""A name or an address; the client takes 9092 where there is no port, as behind IPv6 without brackets.
+
+It reads a zone (`%eth0`) only inside brackets.
+"""
 
 Topic = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$", examples=["crawl.pages"])]
 

@@ -206,6 +206,13 @@ def test_a_value_that_is_not_allowed_is_refused_in_words(override: str, message:
         "10.0.0.1:9092:9093",
         "[::1:9092",
         "[::1]9092",
+        "kafka:0",
+        "kafka:65536",
+        "kafka-1:9092,kafka-2:99999",
+        "[::1]:70000",
+        "*",
+        "*:9092",
+        "fe80::1%eth0",  # which the client takes for the port 1%eth0
     ],
 )
 def test_brokers_in_another_form_are_refused(servers: str) -> None:

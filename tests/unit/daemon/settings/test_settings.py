@@ -144,6 +144,7 @@ def test_defaults_of_connections_are_those_of_the_clients() -> None:
         "[2001:db8::1]:9092,[::1]",
         "::1,2001:db8:0:0:0:0:0:1",
         "[fe80::1%eth0]:9092",
+        "kafka:09092",
     ],
 )
 def test_brokers_are_named_in_every_form_that_the_client_reads(servers: str) -> None:
@@ -151,6 +152,13 @@ def test_brokers_are_named_in_every_form_that_the_client_reads(servers: str) -> 
 
     assert settings.kafka.connection().bootstrap_servers == servers
     assert all(port == 9092 for _, port, _ in collect_hosts(servers))
+
+
+@pytest.mark.parametrize("port", [1, 9, 10, 9999, 10_000, 59_999, 60_000, 64_999, 65_499, 65_529, 65_535])
+def test_a_broker_may_have_every_port(port: int) -> None:
+    settings = Settings.load(overrides=[f"kafka.bootstrap_servers=kafka:{port}"], environ={})
+
+    assert [each for _, each, _ in collect_hosts(settings.kafka.bootstrap_servers)] == [port]
 
 
 def test_clients_get_what_is_set_for_their_security() -> None:
