@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origi
 import msgspec
 
 from neardup_daemon.redaction import HIDDEN, redact_setting
+from neardup_daemon.settings.abbreviations import number_in_digits, seconds_in_digits
 from neardup_daemon.settings.environment import PREFIX, setting_variables
 from neardup_daemon.settings.settings_file import line_numbers, line_of, read_settings_file
 from neardup_daemon.settings.settings_names import (
@@ -25,7 +26,7 @@ from neardup_daemon.settings.settings_names import (
 )
 from neardup_stream.errors import ConfigError
 
-__all__ = ["FACTORS", "Given", "Known", "SourceKind", "known_settings", "read_settings"]
+__all__ = ["Given", "Known", "SourceKind", "known_settings", "read_settings"]
 
 SourceKind = Literal["file", "environment", "flag"]
 
@@ -36,11 +37,6 @@ _SEE_ALL = "; see 'neardup-stream config show' for all of them"
 _ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5})?")
 _PATHS = ("_file", ".files")
 """The ends of names of settings that are paths, which need not be UTF-8."""
-_ABBREVIATED = re.compile(r"([0-9][0-9_,]{0,15}(?:\.[0-9]{1,9})?)([kKmMgGbB])")
-FACTORS: Final = MappingProxyType({"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9})
-"""What a letter behind a number stands for: thousands, millions, and billions in two spellings."""
-_DURATION = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([smhdw])")
-_UNIT_SECONDS: Final = MappingProxyType({"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800})
 _TYPE = re.compile(r"`(\w+)`")
 _TYPE_WORDS: Final = MappingProxyType(
     {"array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number", "str": "text"}
@@ -275,15 +271,27 @@ def _without_line_end(value: object, setting: Known) -> object:
 
 
 def _in_digits(given: Given, setting: Known) -> str:
-    """Return how to write a number that was abbreviated, such as 20M, or a time with its unit, such as 7d."""
-    if given.name.endswith("seconds"):
-        time = _DURATION.fullmatch(given.value) if isinstance(given.value, str) else None
-        return f": write {float(time[1]) * _UNIT_SECONDS[time[2]]:.15g}, in seconds" if time else ""
-    found = _ABBREVIATED.fullmatch(given.value) if isinstance(given.value, str) else None
-    if found is None or type(setting.default) is not int:
+    """Return how to write a number that was abbreviated, or a time with its unit.
+
+    Empty where the setting does not allow that number either.
+    """
+    is_time = given.name.endswith("seconds")
+    if not isinstance(given.value, str) or not (is_time or type(setting.default) is int):
         return ""
-    number = round(float(found[1].replace("_", "").replace(",", "")) * FACTORS[found[2].lower()])
-    return f": write {number:_}" if given.kind == "file" else f": write {number}"
+    digits = seconds_in_digits(given.value) if is_time else number_in_digits(given.value)
+    if digits is None or not _is_allowed(digits, given, setting):
+        return ""
+    written = f"{int(digits):_}" if given.kind == "file" and not is_time else digits
+    return f": write {written}, in seconds" if is_time else f": write {written}"
+
+
+def _is_allowed(text: str, given: Given, setting: Known) -> bool:
+    """Return whether a setting may be given as this text in the place of what was given."""
+    try:
+        _convert(given._replace(value=text, kind="flag"), setting)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _shown(given: Given) -> str:

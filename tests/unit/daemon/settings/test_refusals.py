@@ -182,6 +182,24 @@ def test_a_section_that_is_like_no_other_is_followed_by_where_to_look(tmp_path: 
             "--set kafka.request_timeout_seconds: expected a number, got '1.5m': write 90, in seconds",
             id="minutes",
         ),
+        pytest.param(
+            "retention.seconds=7D",
+            "--set retention.seconds: expected a number, got '7D': write 604800, in seconds",
+            id="days-in-capitals",
+        ),
+        pytest.param(
+            "index.expected_pages=20k",
+            "--set index.expected_pages: expected a whole number, got '20k': write 20000",
+            id="in-small-letters",
+        ),
+        pytest.param(
+            "kafka.request_timeout_seconds=7d",
+            "--set kafka.request_timeout_seconds: expected a number, got '7d'",
+            id="more-than-is-allowed",
+        ),
+        pytest.param(
+            "http.port=90k", "--set http.port: expected a whole number, got '90k'", id="more-than-a-port"
+        ),
         pytest.param("redis.url", "--set redis.url: write it as section.key=value", id="no-equals-sign"),
     ],
 )
