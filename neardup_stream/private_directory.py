@@ -2,9 +2,10 @@
 
 A process that is killed cannot remove its directory, so the next one does. A lock in each directory marks
 those still in use. The kernel releases it once the process has ended, and those that it forked, unless they
-closed it.
+closed it. On a file system without locks a directory that is left stays.
 """
 
+import errno
 import fcntl
 import os
 import shutil
@@ -18,12 +19,15 @@ __all__ = ["private_directory"]
 
 _LOCK = "owner"
 
+_NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS})
+"""What locking fails with on a file system that has no locks, as some of networks."""
+
 
 @contextmanager
 def private_directory(parent: Path, prefix: str) -> Iterator[Path]:
     """Create a directory in `parent` and remove it, with all in it, when the block ends.
 
-    Directories that killed processes of this user left in `parent` are removed first.
+    Directories that killed processes of this user left in `parent` are removed first, where there are locks.
 
     Args:
         parent: where it is created; others may write there.
@@ -42,11 +46,16 @@ def private_directory(parent: Path, prefix: str) -> Iterator[Path]:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a new directory; it has its name only once it is held."""
+    """Hold the lock of a new directory, if there are locks; it has its name only once it is held."""
     unnamed = directory / f".{_LOCK}"
     with unnamed.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        unnamed.rename(directory / _LOCK)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+        else:
+            unnamed.rename(directory / _LOCK)
         yield
 
 

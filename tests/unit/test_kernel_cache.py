@@ -1,3 +1,4 @@
+import errno
 import logging
 import os
 import shutil
@@ -205,6 +206,33 @@ def test_what_others_have_in_the_place_for_temporary_files_is_left_alone(
         pass
 
     assert len(list(places.glob("neardup-stream-kernels-*/kept"))) == 2
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_file_system_without_locks_serves_for_the_temporary_directory(
+    number: int, sources: list[Path], tmp_path: Path
+) -> None:
+    program = (
+        "import fcntl, os, pathlib, sys\n"
+        "def no_locks(*_): raise OSError(int(sys.argv[2]), os.strerror(int(sys.argv[2])))\n"
+        "fcntl.flock = no_locks\n"
+        "from neardup_stream.kernel_cache import prepare_kernel_cache\n"
+        "print(prepare_kernel_cache([pathlib.Path(sys.argv[1])]).is_dir())"
+    )
+    places = tmp_path / "temporary"
+    places.mkdir()
+
+    with holding_a_cache(sources, places) as (_, used):
+        done = subprocess.run(
+            [sys.executable, "-c", program, sources[0], str(number)],
+            env={**os.environ, "XDG_CACHE_HOME": NOWHERE, "TMPDIR": str(places)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+        assert done.stdout == "True\n"
+        assert set(places.iterdir()) == {used}
 
 
 def test_kernels_that_were_compiled_where_nothing_can_be_written_are_copied(
