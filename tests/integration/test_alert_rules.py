@@ -206,6 +206,23 @@ def test_a_slow_topic_of_which_nothing_can_be_read_fires_its_alert(tmp_path: Pat
     assert judge({**WELL, **slow}, {20: set(), 60: {"NeardupInputUnreadable"}}, tmp_path) == ""
 
 
+def test_a_slow_topic_that_becomes_unreadable_fires_its_alert_within_the_hour(tmp_path: Path) -> None:
+    """Though most of six hours could be read: 30 records an hour, readable for eight hours."""
+    end, fault = 600, 480
+    well = {name: each.replace("x120", f"x{end}") for name, each in WELL.items()}
+    readable = [min(minute, fault) // 2 for minute in range(end + 1)]
+    slow = {
+        f'neardup_outcomes_total{{{ME},outcome="unique"}}': " ".join(map(str, readable)),
+        f'neardup_outcomes_total{{{ME},outcome="dead_letter"}}': " ".join(
+            str(minute // 2 - both) for minute, both in enumerate(readable)
+        ),
+    }
+
+    alert = {"NeardupInputUnreadable"}
+    expected = {fault: set[str](), fault + 15: set[str](), fault + 45: alert, fault + 120: alert}
+    assert judge({**well, **slow}, expected, tmp_path) == ""
+
+
 def test_one_dead_letter_in_a_quiet_hour_after_busy_ones_fires_none(tmp_path: Path) -> None:
     """All that came in a quarter of an hour; the others of six hours came among many readable records."""
     outcomes = {
