@@ -185,6 +185,21 @@ def test_a_few_late_records_in_a_quiet_hour_fire_none(tmp_path: Path) -> None:
     assert judge({**WELL, **quiet}, {minute: set() for minute in range(END_MINUTES)}, tmp_path) == ""
 
 
+def test_a_slow_topic_whose_records_all_come_late_fires_its_alert(tmp_path: Path) -> None:
+    """50 records an hour."""
+    delays = f"neardup_delivery_delay_seconds_bucket{{{ME},le="
+    late = " ".join(str(minute * 5 // 6) for minute in range(END_MINUTES + 1))
+    slow = {
+        f'{delays}"300.0"}}': "0x120",
+        f'{delays}"900.0"}}': late,
+        f'{delays}"+Inf"}}': late,
+        f"neardup_delivery_delay_seconds_count{{{ME}}}": late,
+    }
+
+    expected = {10: set[str](), 60: {"NeardupSlowDelivery"}, 110: {"NeardupSlowDelivery"}}
+    assert judge({**WELL, **slow}, expected, tmp_path) == ""
+
+
 LOOP = "neardup_event_loop_delay_seconds"
 NEW = 'job="neardup",instance="b"'
 
