@@ -56,7 +56,9 @@ WELL: Final[Values] = {
 """A daemon that does its work."""
 
 
-def judge(values: Values, expected: Mapping[int, set[str]], directory: Path) -> str:
+def judge(
+    values: Values, expected: Mapping[int, set[str]], directory: Path, scrape_interval: str = "1m"
+) -> str:
     """What promtool has against the expectation that these alerts and no others fire at these minutes."""
     file = directory / "test.yml"
     tests = {
@@ -64,7 +66,7 @@ def judge(values: Values, expected: Mapping[int, set[str]], directory: Path) -> 
         "evaluation_interval": "1m",
         "tests": [
             {
-                "interval": "1m",
+                "interval": scrape_interval,
                 "input_series": [{"series": name, "values": each} for name, each in values.items()],
                 "promql_expr_test": [_firing(minute, names) for minute, names in expected.items()],
             }

@@ -237,6 +237,19 @@ def test_a_loop_that_is_blocked_for_a_second_fires_its_alert(count: str, below: 
     assert judge({**WELL, **values}, expected, tmp_path) == ""
 
 
+def test_a_block_that_one_scrape_saw_fires_its_alert_where_rules_are_evaluated_less_often(
+    tmp_path: Path,
+) -> None:
+    """The daemon restarts 15 seconds later; the rules are evaluated each minute."""
+    values = {
+        f"{LOOP}_count{{{NEW}}}": "0+60x40 2461 0+60x77",
+        f'{LOOP}_bucket{{{NEW},le="1.0"}}': "0+60x40 2460 0+60x77",
+    }
+
+    expected = {10: set[str](), 12: {"NeardupEventLoopBlocked"}, 25: set[str]()}
+    assert judge({**WELL, **values}, expected, tmp_path, scrape_interval="15s") == ""
+
+
 def test_a_group_that_disappears_fires_its_alert_beside_a_group_that_runs(tmp_path: Path) -> None:
     gone = {'up{job="neardup-crawl",instance="b"}': "1x9 stale"}
 

@@ -105,7 +105,7 @@ def faster(rules: str) -> str:
     def milliseconds(duration: re.Match[str]) -> str:
         return f"{duration[1]}{int(duration[2]) * MINUTE_MS}ms"
 
-    in_minutes = re.sub(r"\[1h(?=[\]:])", "[60m", rules)
+    in_minutes = re.sub(r"\[1h(?=[\]:])", "[60m", rules).replace(":15s]", f":{MINUTE_MS // 4}ms]")
     in_minutes = in_minutes.replace("< bool 900", f"< bool {15 * MINUTE_MS / 1000}")
     return re.sub(r"(\[|for: )(\d+)m", milliseconds, in_minutes)
 
