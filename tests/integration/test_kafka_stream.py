@@ -169,6 +169,7 @@ async def test_the_lag_is_not_known_while_partitions_are_not_taken_over(make_top
     async with topic.source() as source:
         await source.commit(next_offsets(await read_records(source, 4)))
     lags: list[Mapping[Partition, int]] = []
+    in_rebalances: asyncio.Queue[Mapping[Partition, int]] = asyncio.Queue()
 
     async def from_the_beginning(partitions: Sequence[Partition]) -> Mapping[Partition, int]:
         lags.append(source.lag())
@@ -176,14 +177,16 @@ async def test_the_lag_is_not_known_while_partitions_are_not_taken_over(make_top
 
     async with topic.source() as source, asyncio.timeout(WAIT_SECONDS):
         source.on_assign(from_the_beginning)
-        while not (records := await source.read(10, 1 << 20)):
+        source.on_revoke(lambda: in_rebalances.put(source.lag()))
+        while not (records := await source.read(3, 1 << 20)):
             lags.append(source.lag())
-        assert source._consumer is not None
-        await source._revoked(source._consumer.assignment())
-        in_a_rebalance = source.lag()
+        known = source.lag()
+        async with topic.source():
+            in_a_rebalance = await in_rebalances.get()
 
-    assert [record.position.offset for record in records] == list(range(10))
+    assert [record.position.offset for record in records] == [0, 1, 2]
     assert {count for lag in lags for count in lag.values()} <= {10}
+    assert known == {Partition(topic.name, 0): 7}
     assert in_a_rebalance == {}
 
 
