@@ -2,43 +2,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup_stream.message import Partition, Position
+from neardup_stream.message import Partition
 from neardup_stream.page import PageId
-from neardup_stream.stores.applied_positions import LATER_PARTITIONS, Applied
+from neardup_stream.stores.applied_positions import LATER_PARTITIONS, Applied, position_of
 from neardup_stream.stores.page_record import PageRecord
 
 FIRST: Applied = ("monday", 0, 1)
 
 
-def position(applied: Applied) -> Position:
-    input_id, number, offset = applied
-    return Position(Partition(input_id, number), offset)
-
-
 def page(applied: Applied, text: int = 1) -> PageRecord:
     url = "https://example.com/"
     return PageRecord.first(
-        page_id=PageId(url), url=url, text_fingerprint=text, position=position(applied), seen_seconds=0
+        page_id=PageId(url), url=url, text_fingerprint=text, position=position_of(applied), seen_seconds=0
     )
 
 
 def test_a_version_has_the_positions_at_which_it_was_seen_again_the_latest_first() -> None:
-    record = page(FIRST).seen_again(position(("tuesday", 0, 2)), 0).seen_again(position(("friday", 0, 3)), 0)
+    record = (
+        page(FIRST).seen_again(position_of(("tuesday", 0, 2)), 0).seen_again(position_of(("friday", 0, 3)), 0)
+    )
 
-    assert record.positions == tuple(map(position, [FIRST, ("friday", 0, 3), ("tuesday", 0, 2)]))
+    assert record.positions == tuple(map(position_of, [FIRST, ("friday", 0, 3), ("tuesday", 0, 2)]))
 
 
 def test_positions_of_former_versions_are_none_of_the_next_one() -> None:
-    record = page(FIRST).seen_again(position(("tuesday", 0, 2)), 0).followed_by(page(("friday", 0, 3), 2))
+    record = page(FIRST).seen_again(position_of(("tuesday", 0, 2)), 0).followed_by(page(("friday", 0, 3), 2))
 
-    assert record.positions == (position(("friday", 0, 3)),)
-    assert [record.has_passed(position(each)) for each in (FIRST, ("tuesday", 0, 2))] == [True, True]
+    assert record.positions == (position_of(("friday", 0, 3)),)
+    assert [record.has_passed(position_of(each)) for each in (FIRST, ("tuesday", 0, 2))] == [True, True]
 
 
 def test_a_file_that_had_a_former_version_may_bring_the_next_one_again() -> None:
-    record = page(FIRST).followed_by(page(("tuesday", 0, 2), 2)).seen_again(position(("monday", 0, 7)), 0)
+    record = page(FIRST).followed_by(page(("tuesday", 0, 2), 2)).seen_again(position_of(("monday", 0, 7)), 0)
 
-    assert record.positions == tuple(map(position, [("tuesday", 0, 2), ("monday", 0, 7)]))
+    assert record.positions == tuple(map(position_of, [("tuesday", 0, 2), ("monday", 0, 7)]))
 
 
 def test_a_page_that_changes_in_every_file_forgets_the_oldest_of_them() -> None:
@@ -46,20 +43,20 @@ def test_a_page_that_changes_in_every_file_forgets_the_oldest_of_them() -> None:
     for number in range(1, 8):
         record = record.followed_by(page((f"file:{number}", 0, 0), number))
 
-    passed = [number for number in range(8) if record.has_passed(position((f"file:{number}", 0, 0)))]
+    passed = [number for number in range(8) if record.has_passed(position_of((f"file:{number}", 0, 0)))]
     assert passed == [3, 4, 5, 6, 7]
 
 
 def test_who_claims_a_version_leaves_its_first_maker_among_its_positions() -> None:
-    record = page(FIRST).followed_by(page(("tuesday", 0, 2), 2)).claimed_by(position(("friday", 0, 3)), 0)
+    record = page(FIRST).followed_by(page(("tuesday", 0, 2), 2)).claimed_by(position_of(("friday", 0, 3)), 0)
 
-    assert record.positions == tuple(map(position, [("friday", 0, 3), ("tuesday", 0, 2)]))
+    assert record.positions == tuple(map(position_of, [("friday", 0, 3), ("tuesday", 0, 2)]))
 
 
 @pytest.mark.parametrize("rank", [0, 2**40])
 def test_what_brought_former_versions_survives_packing(rank: int) -> None:
-    record = page(FIRST).followed_by(page(("tuesday", 0, 2), 2)).seen_again(position(("friday", 0, 3)), 0)
-    record = record.seen_again(position(("sunday", 0, 3)), 0) if rank else record
+    record = page(FIRST).followed_by(page(("tuesday", 0, 2), 2)).seen_again(position_of(("friday", 0, 3)), 0)
+    record = record.seen_again(position_of(("sunday", 0, 3)), 0) if rank else record
 
     assert PageRecord.unpack(record.pack()) == record
 
@@ -73,7 +70,7 @@ def test_a_version_was_seen_at_the_last_positions_of_its_own_time(
 ) -> None:
     record, own = page(("file:0", 0, 0)), {("file:0", 0): 0}
     for offset, (partition, step) in enumerate(steps, 1):
-        at = position((*partition, offset))
+        at = position_of((*partition, offset))
         if step == "again":
             record = record.seen_again(at, 0)
         elif step == "claimed":
@@ -84,6 +81,6 @@ def test_a_version_was_seen_at_the_last_positions_of_its_own_time(
 
     seen = set(record.positions)
     assert len(record.later) <= LATER_PARTITIONS
-    assert seen <= {position((*partition, offset)) for partition, offset in own.items()} | {record.maker}
+    assert seen <= {position_of((*partition, offset)) for partition, offset in own.items()} | {record.maker}
     if len(own) <= LATER_PARTITIONS:
         assert {each.partition for each in seen} == {Partition(*each) for each in own}
