@@ -10,10 +10,10 @@ further index.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from time import time
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from aiokafka import OffsetAndMetadata
 
@@ -22,6 +22,7 @@ from neardup_daemon.inspect.published_pages import PublishedPages
 from neardup_daemon.kafka_wiring import message_publication, topic_snapshot
 from neardup_daemon.logs import log_event
 from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
+from neardup_daemon.no_output import NoOutput
 from neardup_daemon.pages_topic import committed_of_group, lags_of_group, pages_partitions, pages_snapshot
 from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_preparation, verdict_config
@@ -31,7 +32,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
 from neardup_daemon.wiring import Stores, create_stores
 from neardup_stream.errors import ConfigError
-from neardup_stream.message import Message, Partition
+from neardup_stream.message import Partition
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.corrections import Corrections
 from neardup_stream.pipeline.stages import Runtime
@@ -83,21 +84,6 @@ class Recovered(NamedTuple):
     is_tidy: bool
     former_keys: str | None
     unreadable_count: int
-
-
-class _NoSink:
-    """A sink that drops its messages."""
-
-    max_message_bytes: int | None = None
-
-    async def send(self, messages: Sequence[Message]) -> None:
-        """Drop them."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        pass
 
 
 async def recover_index(
@@ -225,7 +211,7 @@ async def _judge_again(
     meters = NoMeters()
     retries = build_retries(settings, meters)
     source = SnapshotSource(pages, committed, on_records)
-    silent = _NoSink()
+    silent = NoOutput()
     # Events are not published here, so archives count only where they decide.
     decides = settings.archive.on_match == "skip"
     archives = None
