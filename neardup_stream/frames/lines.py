@@ -49,7 +49,7 @@ class FrameConfig:
         markup_pages: for a line of a marked-up page, from 1.
         landmark_pages: for a line in navigation, footer or another landmark of the markup, from 1.
         text_pages: for a line of plain text, from 1.
-        max_lines: lines that are counted for a site, from 16; at most 1,024 of them are on one page only.
+        max_lines: lines that are counted for a site, from 16; at most 1,024 of them are counted once.
 
     Raises:
         ConfigError: a number is out of its range.

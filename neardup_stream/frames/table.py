@@ -39,7 +39,7 @@ STAMP_BYTES = 8
 """
 
 _MOST_ONCE = 1024
-"""Lines that are on one page, at most: nearly all of them are content."""
+"""Lines that are counted once, at most: nearly all of them are content."""
 
 _LATEST = 8
 """One in so many of the lines that are kept may be rarer than those dropped, if the latest pages have it."""
@@ -164,7 +164,7 @@ def learn_tables(
         pages: of each site, the lines of each page; a line that a page repeats counts once.
         max_lines: lines of a site to keep, from 1.
 
-    Cost: 150 µs, 10 µs a site and 2 µs a page.
+    Cost: 150 µs, 10 µs a site of some 1,000 lines, up to 2 ms one of 8,192, and 2 µs a page.
     """
     learned = list(tables)
     for start in range(0, max(map(len, pages), default=0), _PAGES_AT_ONCE):

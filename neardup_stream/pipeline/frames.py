@@ -42,6 +42,9 @@ WINDOW_PAGES = 4096
 _FRESH_SECONDS = 10.0
 """A table that was read longer ago is read again: other daemons teach too."""
 
+_MOST_STEP_LINES = 2048
+"""A larger table is not held while its pages are in the window: its lessons are learned again."""
+
 _ATTEMPTS = 3
 """How often a lesson is tried against other daemons' writes before it is dropped."""
 
@@ -65,7 +68,8 @@ class _Decided(NamedTuple):
 
     Attributes:
         lessons: the lines of its pages that are counted, by site.
-        steps: how the stored tables of sites learned them, unless other daemons had it their way.
+        steps: how the stored tables of sites learned them, unless other daemons had it their way, or a table
+            is large.
     """
 
     lessons: Mapping[str, Sequence[LineHashes]]
@@ -129,7 +133,7 @@ class Frames:
         with timed(self._meters, "frames"):
             await self._retries.retry(partial(self._read, sites))
             tables = {site: self._known[site].table for site in sites}
-            for site in self._known.forget_oldest():
+            for site in self._known.forget_oldest(tables):
                 self._viewer.forget(site)
             self._batch += 1
             self._bring_up_to_date()
@@ -170,7 +174,7 @@ class Frames:
             steps = {
                 site: LearningStep(tried[known.stamp], known.table)
                 for site, known in learned.items()
-                if known.stamp in tried
+                if known.stamp in tried and known.table.hashes.size <= _MOST_STEP_LINES
             }
             self._decided[prepared.frame_batch] = _Decided(by_site, steps)
 
@@ -233,9 +237,8 @@ class Frames:
             unknown = [site for site in waiting if site not in seen]
             if unknown:
                 seen |= await self._fetched(unknown)
-            taught = self._learned(
-                {site: lines for site, lines in waiting.items() if seen[site].stamp not in tried}, seen
-            )
+            untried = {site: lines for site, lines in waiting.items() if seen[site].stamp not in tried}
+            taught = await asyncio.to_thread(self._learned, untried, seen) if untried else {}
             stored = {site: seen[site] for site in waiting if seen[site].stamp in tried}
             stored |= await self._written(taught, seen, tried)
             learned |= {site: known for site, known in stored.items() if known.stamp in tried}

@@ -1,7 +1,7 @@
 """Keep frame tables as this process read or wrote them last; sites used longest ago go first."""
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
 from neardup_stream.frames.table import FrameTable
@@ -14,7 +14,7 @@ MOST_SITES = 20_000
 """Sites whose tables a process keeps."""
 
 MOST_LINES = 20_000_000
-"""Lines of all these tables; each takes some 12 bytes, since views of pages in flight have tables too."""
+"""Lines of all these tables; each takes some 15 bytes, since views of pages in flight have tables too."""
 
 
 class KnownTable(NamedTuple):
@@ -37,7 +37,7 @@ class KnownTables:
     Args:
         full_lines: a table with so many lines may lack some of a frame.
         most_sites: so many sites stay.
-        most_lines: so many lines of all their tables stay, from the most that one batch can use.
+        most_lines: so many lines of all their tables stay.
     """
 
     def __init__(self, full_lines: int, most_sites: int = MOST_SITES, most_lines: int = MOST_LINES) -> None:
@@ -80,10 +80,16 @@ class KnownTables:
                 self._count(known.table, 1)
             self._tables.move_to_end(site)
 
-    def forget_oldest(self) -> Iterator[str]:
-        """Forget sites until the rest is within the bounds, and yield them."""
+    def forget_oldest(self, used: Container[str] = ()) -> Iterator[str]:
+        """Forget sites until the rest is within the bounds, and yield them.
+
+        Args:
+            used: sites that stay in any case, if they were used last.
+        """
         while len(self._tables) > self._most_sites or self._line_count > self._most_lines:
             site = next(iter(self._tables))
+            if site in used:
+                return
             self._remove(site)
             yield site
 

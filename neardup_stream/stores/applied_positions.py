@@ -15,7 +15,7 @@ LATER_PARTITIONS = 4
 
 
 class Later(NamedTuple):
-    """The partitions beside that of `made_by`, at most LATER_PARTITIONS of them.
+    """The partitions that brought a page after `made_by`, or before it, at most LATER_PARTITIONS of them.
 
     Attributes:
         applied: the last offset of each, the latest last.
@@ -64,8 +64,11 @@ def _without(applied: tuple[Applied, ...], at: Applied) -> tuple[Applied, ...]:
 
 
 def _last_of_each(applied: tuple[Applied, ...]) -> tuple[Applied, ...]:
-    """Return the last offset of each partition."""
-    return tuple({each[:2]: each for each in applied}.values())
+    """Return the last offset of each partition, in its place."""
+    last: dict[tuple[str, int], Applied] = {}
+    for each in reversed(applied):
+        last.setdefault(each[:2], each)
+    return tuple(reversed(last.values()))
 
 
 def highest_epochs(applied: Iterable[Applied]) -> dict[str, int]:

@@ -246,7 +246,7 @@ class Frames(Section, frozen=True):
             ge=16,
             le=65_536,
             description="Most lines counted for a site, 5 bytes each; the rarest are dropped. Lines"
-            " that were on one page only are at most 1,024 of them.",
+            " counted once are at most 1,024 of them, however large this is.",
         ),
     ] = 8192
 

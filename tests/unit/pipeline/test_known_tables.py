@@ -37,6 +37,14 @@ def test_sites_beyond_those_that_are_kept_go() -> None:
     assert list(tables.forget_oldest()) == ["a"]
 
 
+def test_sites_that_are_used_stay_however_large_their_tables_are() -> None:
+    tables = KnownTables(1024, most_lines=20)
+    tables.keep({site: known(15) for site in ("a", "b", "c")})
+
+    assert list(tables.forget_oldest(used={"b", "c"})) == ["a"]
+    assert len(tables) == 2
+
+
 def test_lines_of_a_table_that_was_replaced_count_no_more() -> None:
     tables = KnownTables(1024, most_lines=20)
 

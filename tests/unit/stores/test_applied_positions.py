@@ -47,6 +47,16 @@ def test_a_page_that_changes_in_every_file_forgets_the_oldest_of_them() -> None:
     assert passed == [3, 4, 5, 6, 7]
 
 
+def test_a_file_that_brought_a_page_twice_has_the_place_of_the_last_time() -> None:
+    record = page(("a", 0, 1))
+    for again in (("b", 0, 1), ("c", 0, 1), ("d", 0, 1), ("a", 0, 2)):
+        record = record.seen_again(position_of(again), 0)
+
+    record = record.followed_by(page(("e", 0, 1), 2)).followed_by(page(("f", 0, 1), 3))
+
+    assert record.later == (("c", 0, 1), ("d", 0, 1), ("a", 0, 2), ("e", 0, 1))
+
+
 def test_who_claims_a_version_leaves_its_first_maker_among_its_positions() -> None:
     record = page(FIRST).followed_by(page(("tuesday", 0, 2), 2)).claimed_by(position_of(("friday", 0, 3)), 0)
 
