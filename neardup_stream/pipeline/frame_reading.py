@@ -13,7 +13,6 @@ from neardup_stream.pipeline.near_copies import NearCopies
 __all__ = [
     "CHANGED_CONTENT",
     "SETTLED_SITE_PAGES",
-    "TAUGHT_OF_CHANGED",
     "TAUGHT_OF_REDESIGNED",
     "TAUGHT_OF_SETTLED",
     "LinesOutsideLandmarks",
@@ -30,19 +29,17 @@ _KNOWN_PAGES = 24
 TAUGHT_OF_SETTLED = 16
 """Of the pages of a settled site one in so many is counted."""
 
-TAUGHT_OF_CHANGED = 8
-"""The same of the pages of which more may be frame than is known."""
-
-CHANGED_CONTENT = 0.3
-"""A page of a settled site with a larger share of content may have more frame than is known: its menu may be
-that of a new section, or of a new design, which has up to two thirds of its lines in common with the old one.
-"""
-
 TAUGHT_OF_REDESIGNED = 4
 """The same of the pages in which hardly any frame is found."""
 
 REDESIGNED_CONTENT = 0.8
 """In a page of a settled site with a larger share of content hardly any frame is found."""
+
+CHANGED_CONTENT = 0.3
+"""A page of a settled site with a larger share of content may have more frame than is known: its menu may be
+that of a new section, or of a new design, which has up to two thirds of its lines in common with the old one.
+It is viewed again once its batch has taught.
+"""
 
 LinesOutsideLandmarks = Callable[[Page], LineHashes | None]
 """Reads the markup of a page again, without its landmarks."""
@@ -76,9 +73,5 @@ class Reading(NamedTuple):
 
 def is_sampled(arrival: Arrival, content_share: float) -> bool:
     """Return whether a page of a settled site is counted, given the share of its tokens that is content."""
-    one_in = TAUGHT_OF_SETTLED
-    if content_share > REDESIGNED_CONTENT:
-        one_in = TAUGHT_OF_REDESIGNED
-    elif content_share > CHANGED_CONTENT:
-        one_in = TAUGHT_OF_CHANGED
-    return arrival.text_fingerprint % one_in == 0
+    is_redesigned = content_share > REDESIGNED_CONTENT
+    return arrival.text_fingerprint % (TAUGHT_OF_REDESIGNED if is_redesigned else TAUGHT_OF_SETTLED) == 0
