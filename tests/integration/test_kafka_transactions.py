@@ -287,7 +287,7 @@ async def test_whatever_is_read_was_taken_over_before(stage: KafkaStage) -> None
         assigned = source._consumer.assignment()
         source._consumer.seek(TopicPartition(partition.input_id, 0), 0)
         await source._revoked(assigned)
-        between = await source.read(10, 1 << 20)
+        between = list(await source.read(10, 1 << 20))
         source._assigned(assigned)
         second = await values(2)
 

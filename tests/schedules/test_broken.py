@@ -27,7 +27,7 @@ FOUND_BY = {
     "unchanged without decided": ("raised epoch", 37),
     "commit without the token": ("lost clusters", 4),
     "events without a note": ("lost seconds", 399),
-    "rows of a former epoch left": ("raised epoch", 9_101_786),
+    "rows of a former epoch left": ("raised epoch", 20_000_240),
     "ids without the index": ("lost clusters", 0),
     "retention by the clock of the host": ("jumping clocks", 0),
     "transactions without a fence": ("exactly once", 16),
