@@ -173,22 +173,30 @@ async def test_an_expiring_page_that_returns_keeps_the_entries_of_its_new_versio
     assert (counts, await world.state("first"), world.entry_count) == (Counter(scanned=1), "live", before)
 
 
+class ReturnBefore:
+    """Lets a page come again, on day 10, before one of the calls of a sweep, by number from 1."""
+
+    def __init__(self, world: World, name: str, call: int) -> None:
+        self._world, self._name, self._call = world, name, call
+        self.calls = 0
+
+    async def __call__(self) -> None:
+        self.calls += 1
+        if self.calls == self._call:
+            await self._world.crawl(10, self._name)
+
+
 @pytest.mark.parametrize("call", range(1, 20))
 async def test_a_page_that_returns_while_it_is_taken_out_stays(call: int) -> None:
     """It returns before each call of the sweep in turn; most calls are walks of empty slots."""
     world = World()
     await world.crawl(0, "page")
-    before, calls = world.entry_count, 0
+    before = world.entry_count
+    returning = ReturnBefore(world, "page", call)
 
-    async def return_page() -> None:
-        nonlocal calls
-        calls += 1
-        if calls == call:
-            await world.crawl(10, "page")
+    await world.sweeper(returning).sweep(at(10))
 
-    await world.sweeper(return_page).sweep(at(10))
-
-    assert calls >= call
+    assert returning.calls >= call
     stored = await world.stored("page")
     assert stored is not None
     assert (stored.state, stored.seen_seconds, world.entry_count) == ("live", at(10), before)
@@ -199,17 +207,11 @@ async def test_a_short_page_that_returns_while_it_expires_is_released_only_if_it
     """It returns before each call of the sweep in turn, as the version that it was until it is a stub."""
     world = World()
     await world.crawl(0, "short")
-    calls = 0
+    returning = ReturnBefore(world, "short", call)
 
-    async def return_page() -> None:
-        nonlocal calls
-        calls += 1
-        if calls == call:
-            await world.crawl(10, "short")
+    await world.sweeper(returning).sweep(at(10))
 
-    await world.sweeper(return_page).sweep(at(10))
-
-    assert calls >= call
+    assert returning.calls >= call
     stored = await world.stored("short")
     assert stored is not None
     has_expired = stored.version == 2
