@@ -8,12 +8,12 @@ from neardup_stream.frames.table import FrameTable
 from neardup_stream.meters import SiteState
 from neardup_stream.pipeline.frame_reading import SETTLED_SITE_PAGES
 
-__all__ = ["MOST_LINES", "MOST_SITES", "KnownTable", "KnownTables"]
+__all__ = ["KnownTable", "KnownTables"]
 
-MOST_SITES = 20_000
+_MOST_SITES = 20_000
 """Sites whose tables a process keeps."""
 
-MOST_LINES = 20_000_000
+_MOST_LINES = 20_000_000
 """Lines of all these tables; each takes some 15 bytes, since views of pages in flight have tables too."""
 
 
@@ -40,7 +40,7 @@ class KnownTables:
         most_lines: so many lines of all their tables stay.
     """
 
-    def __init__(self, full_lines: int, most_sites: int = MOST_SITES, most_lines: int = MOST_LINES) -> None:
+    def __init__(self, full_lines: int, most_sites: int = _MOST_SITES, most_lines: int = _MOST_LINES) -> None:
         self._full_lines = full_lines
         self._most_sites = most_sites
         self._most_lines = most_lines
