@@ -7,15 +7,12 @@ that the server inherits keeps a second run out until the last server of the fir
 
 import asyncio
 import ctypes
-import errno
-import fcntl
 import importlib.metadata
 import logging
 import os
 import re
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -24,10 +21,11 @@ from contextlib import AsyncExitStack, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Final, Self, TextIO
+from typing import Final, Self
 
 from neardup_daemon.exit_codes import DISK_TROUBLE
 from neardup_daemon.logs import log_event
+from neardup_daemon.state_directory import held_state_directory
 from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
 from neardup_stream.private_directory import private_directory
 from neardup_stream.stores.redis.servers import PACKING_LIMITS
@@ -49,11 +47,6 @@ _SOCKET: Final = "redis.sock"
 _LOG: Final = "server.log"
 _LONGEST_DIRECTORY: Final = 107 - len("/nd-12345678/") - len(_SOCKET)
 """A socket's path may have 107 bytes (`sun_path` of unix(7), without its closing zero)."""
-
-_ROOT: Final = 0
-_LONGEST_PID: Final = 20
-_OPEN_LOCK: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-"""Neither through a link nor emptying what it finds."""
 
 _PR_SET_PDEATHSIG: Final = 1
 """From linux/prctl.h."""
@@ -136,7 +129,7 @@ class EmbeddedServer:
         program, state = self._program or find_server(), self._state_directory
         async with AsyncExitStack() as stack:
             private = stack.enter_context(_socket_directory())
-            lock = stack.enter_context(_locked(state)) if state else None
+            lock = await stack.enter_async_context(held_state_directory(state)) if state else None
             server = _start([str(program), *_arguments(private, state)], lock)
             stack.push_async_callback(asyncio.to_thread, _stop, server)
             await _until_it_answers(server, private)
@@ -172,67 +165,6 @@ def _socket_directory() -> Iterator[Path]:
 def _short_directory() -> Path:
     usual = tempfile.gettempdir()
     return Path(usual if len(os.fsencode(usual)) <= _LONGEST_DIRECTORY else "/tmp")  # noqa: S108 - a 0700 directory is made in it
-
-
-@contextmanager
-def _locked(state_directory: Path) -> Iterator[int]:
-    """Hold the directory's lock, as a file descriptor to hand on.
-
-    Raises:
-        ConfigError: it cannot be used, is not ours alone, or another run is using it.
-        StreamUnavailable: it has no room, or its disk fails.
-    """
-    try:
-        state_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _check_is_ours(state_directory)
-        lock = os.fdopen(os.open(state_directory / "lock", _OPEN_LOCK, 0o600), "w")
-    except OSError as error:
-        raise _unusable(state_directory, error) from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ConfigError(
-                f"another run is using the state directory {state_directory}{_holder(lock)}; wait for it,"
-                " stop it, or choose another directory"
-            ) from error
-        try:
-            os.truncate(lock.fileno(), 0)
-            os.pwrite(lock.fileno(), b"%d" % os.getpid(), 0)
-        except OSError as error:
-            raise _unusable(state_directory, error) from error
-        yield lock.fileno()
-
-
-def _unusable(state_directory: Path, error: OSError) -> ConfigError | StreamUnavailable:
-    words = f"cannot use the state directory {state_directory}: {error.strerror}"
-    return StreamUnavailable(words, "disk") if error.errno in DISK_TROUBLE else ConfigError(words)
-
-
-def _holder(lock: TextIO) -> str:
-    """Return which process holds the lock, as far as it has said so."""
-    said = os.pread(lock.fileno(), _LONGEST_PID, 0)
-    return f": process {said.decode()}" if said.isdigit() else ""
-
-
-def _check_is_ours(directory: Path) -> None:
-    """Refuse a directory in which another user could replace a file of ours, or plant a link.
-
-    Raises:
-        ConfigError: it belongs to another user, or others may write in it.
-        OSError: it is no directory.
-    """
-    status = directory.stat()
-    if not stat.S_ISDIR(status.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-    if status.st_uid not in {os.geteuid(), _ROOT}:
-        raise ConfigError(
-            f"the state directory {directory} belongs to another user: chown it, or use another"
-        )
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise ConfigError(
-            f"other users may write in the state directory {directory}: run 'chmod go-w' on it or use another"
-        )
 
 
 def _arguments(private: Path, state: Path | None) -> Iterator[str]:

@@ -160,14 +160,33 @@ def parent_of_server(state: Path) -> Iterator[tuple[subprocess.Popen[bytes], int
             parent.kill()
 
 
+async def kept_by_a_server(state: Path) -> bytes | str | None:
+    async with EmbeddedServer(state) as server, Redis.from_url(server.url) as redis:
+        return await redis.get("kept")
+
+
 async def test_it_dies_with_a_parent_that_is_killed_and_its_state_can_be_used_again(state: Path) -> None:
     with parent_of_server(state) as (parent, pid):
         parent.send_signal(signal.SIGKILL)
 
     wait_until(lambda: not is_running(pid), STOP_SECONDS)
 
-    async with EmbeddedServer(state) as server, Redis.from_url(server.url) as redis:
-        assert await redis.get("kept") == b"yes"
+    assert await kept_by_a_server(state) == b"yes"
+
+
+async def test_a_run_waits_for_the_server_of_a_killed_one_to_end(state: Path) -> None:
+    with parent_of_server(state) as (parent, pid):
+        os.kill(pid, signal.SIGSTOP)
+        parent.send_signal(signal.SIGKILL)
+
+    reading = asyncio.ensure_future(kept_by_a_server(state))
+    try:
+        await asyncio.sleep(0)
+        assert not reading.done()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    assert await reading == b"yes"
 
 
 def test_it_stops_when_the_parent_stops(state: Path) -> None:
