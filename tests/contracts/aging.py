@@ -77,13 +77,24 @@ async def a_page_that_nothing_holds_is_removed_when_it_is_old(store: ClusterStor
         )
     )
     await store.age([Aged(1, LOW, 9), Aged(2, HIGH, 9)])
-    due = await store.due(0, 10)
+    young, due = await store.due(3600, 10), await store.due(0, 10)
     await store.sweep(due)
     await store.sweep(due)
 
+    assert young == []
     assert due == [Aged(1, LOW, 9), Aged(2, HIGH, 9)]
     assert (await store.read([page(LOW), page(HIGH)]))[0] == [None, ranked(2, HELD)]
     assert await store.due(0, 10) == []
+
+
+async def a_page_that_is_held_stays_whatever_holds_it(store: ClusterStore) -> None:
+    """The lowest bit of the flags holds nothing, and every other one does."""
+    cells = {page(Handle(flags)): ranked(1 + flags, bytes([flags])) for flags in (0, 1, 2, 4, 8, 16)}
+    await store.commit(writing(*cells.items()))
+    await store.age([Aged(1 + flags, Handle(flags), 9) for flags in (0, 1, 2, 4, 8, 16)])
+    await store.sweep(await store.due(0, 10))
+
+    assert (await store.read(list(cells)))[0] == [None, None, *list(cells.values())[2:]]
 
 
 async def a_page_decided_anew_outlives_its_old_tombstone(store: ClusterStore) -> None:
@@ -140,6 +151,7 @@ AGING_CLAIMS = [
     a_row_that_is_trimmed_lets_its_page_age,
     pages_that_began_to_age_together_stop_together,
     a_page_that_nothing_holds_is_removed_when_it_is_old,
+    a_page_that_is_held_stays_whatever_holds_it,
     a_page_decided_anew_outlives_its_old_tombstone,
     a_sweep_that_comes_late_leaves_the_others_alone,
     what_aged_since_it_was_read_may_not_be_swept_before_a_commit,

@@ -81,6 +81,19 @@ async def a_cell_that_moved_stops_the_whole_commit(store: ClusterStore) -> None:
     assert await store.commit(writing((page(HIGH), ranked(NEXT_RANK)), rank_count=1)) == 0
 
 
+async def a_cell_that_moved_is_not_written_by_who_expected_what_it_was(store: ClusterStore) -> None:
+    await store.commit(writing((page(LOW), ranked(1)), (page(HIGH), ranked(2))))
+    late = Transaction(
+        {}, {page(HIGH): ranked(2), page(LOW): ranked(1)}, {page(HIGH): ranked(4), page(LOW): ranked(5)}
+    )
+
+    for moved in (ranked(3), None):
+        await store.commit(writing((page(LOW), moved)))
+
+        assert await store.commit(late) is None
+        assert (await store.read([page(LOW), page(HIGH)]))[0] == [moved, ranked(2)]
+
+
 async def an_expected_absence_that_is_filled_stops_it_too(store: ClusterStore) -> None:
     await store.commit(writing((page(LOW), ranked(1))))
 
@@ -301,6 +314,7 @@ CLUSTER_STORE_CLAIMS = [
     cells_are_returned_in_the_order_they_are_asked,
     a_value_keeps_every_byte,
     a_cell_that_moved_stops_the_whole_commit,
+    a_cell_that_moved_is_not_written_by_who_expected_what_it_was,
     an_expected_absence_that_is_filled_stops_it_too,
     of_a_cell_that_only_begins_as_expected_the_rest_may_change,
     a_cell_that_begins_otherwise_or_is_gone_stops_the_whole_commit,

@@ -87,6 +87,41 @@ async def a_sweep_that_is_a_round_late_stays_late_until_it_has_caught_up(rounds:
     assert _behind_slots(second, round_seconds) >= SLOTS - first.slot_count
 
 
+async def _pace_after_a_round(rounds: SweepRounds, shift: int) -> float:
+    """Sweep a round; return the pace by which so many slots more are due than were claimed."""
+    while (await rounds.claim(SLOTS, SLOTS, LONG_SECONDS)).slot_count:
+        """All is swept."""
+    now = await rounds.now_seconds()
+    claimed = int(now / LONG_SECONDS * SLOTS)
+    return now * SLOTS / (claimed + shift + 0.5)
+
+
+async def of_two_rounds_that_were_not_swept_one_is_left_out(rounds: SweepRounds) -> None:
+    pace = await _pace_after_a_round(rounds, 2 * SLOTS)
+
+    assert _behind_slots(await rounds.claim(SLOTS, SLOTS, pace), pace) == SLOTS
+
+
+async def of_less_than_two_rounds_that_were_not_swept_nothing_is_left_out(rounds: SweepRounds) -> None:
+    pace = await _pace_after_a_round(rounds, 2 * SLOTS - 1)
+
+    assert _behind_slots(await rounds.claim(SLOTS, SLOTS, pace), pace) == 2 * SLOTS - 1
+
+
+async def slots_that_were_claimed_within_the_last_round_are_not_due_again(rounds: SweepRounds) -> None:
+    pace = await _pace_after_a_round(rounds, -SLOTS // 2)
+
+    assert (await rounds.claim(SLOTS, SLOTS, pace)).slot_count == 0
+
+
+async def those_that_a_faster_pace_has_claimed_ahead_are_due_one_by_one(rounds: SweepRounds) -> None:
+    pace = await _pace_after_a_round(rounds, -SLOTS - SLOTS // 4)
+    claims = [await rounds.claim(1, SLOTS, pace) for _ in range(2)]
+
+    assert [_behind_slots(claim, pace) for claim in claims] == [SLOTS - SLOTS // 4, SLOTS - SLOTS // 4 - 1]
+    assert claims[1].first_slot == (claims[0].first_slot + 1) % SLOTS
+
+
 SWEEP_ROUNDS_CLAIMS: list[SweepRoundsClaim] = [
     the_first_round_is_due_at_once_in_claims_that_meet_every_slot_once,
     no_claim_passes_the_last_slot,
@@ -96,4 +131,8 @@ SWEEP_ROUNDS_CLAIMS: list[SweepRoundsClaim] = [
     a_slower_pace_does_not_wait_for_the_faster_one,
     after_a_pause_more_than_one_round_but_less_than_two_are_due,
     a_sweep_that_is_a_round_late_stays_late_until_it_has_caught_up,
+    of_two_rounds_that_were_not_swept_one_is_left_out,
+    of_less_than_two_rounds_that_were_not_swept_nothing_is_left_out,
+    slots_that_were_claimed_within_the_last_round_are_not_due_again,
+    those_that_a_faster_pace_has_claimed_ahead_are_due_one_by_one,
 ]

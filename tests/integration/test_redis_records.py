@@ -113,7 +113,8 @@ async def test_a_slot_remembers_a_bounded_number_of_dropped_handles(
 
 
 async def test_a_handle_that_is_dropped_again_and_again_is_remembered_once(records: RedisRecords) -> None:
-    dropped = [Handle(0x0101), Handle(0x0001), Handle(0x0100)]  # the third one's bytes lie across the others
+    # The bytes of the third one and of the fifth lie across others.
+    dropped = [Handle(end) for end in (0x0101, 0x0001, 0x0100, 0x0102, 0x0202)]
     for _ in range(DROPPED_HANDLES):
         await records.drop([RecordDrop(handle, None, floor=0) for handle in dropped])
 
@@ -121,4 +122,17 @@ async def test_a_handle_that_is_dropped_again_and_again_is_remembered_once(recor
         [RecordChange(handle, None, b"new") for handle in (*dropped, Handle(0x0110))]
     )
 
-    assert answers == [RecordAnswer(None, 0, was_dropped=True)] * 3 + [RecordAnswer(b"new")]
+    assert answers == [RecordAnswer(None, 0, was_dropped=True)] * 5 + [RecordAnswer(b"new")]
+
+
+async def test_dropped_handles_are_distinguished_whatever_bytes_they_end_with(records: RedisRecords) -> None:
+    """Some of these bytes mean something in a pattern, and some others lie across what a slot remembers."""
+    dropped = [Handle(int.from_bytes(end, "big")) for end in (b".A", b"AA", b"..", b"%%", b"[[")]
+    others = [Handle(int.from_bytes(end, "big")) for end in (b"A.", b"1:", b":.", b"B.")]
+    await records.drop([RecordDrop(handle, None, floor=41) for handle in dropped])
+
+    changes = [RecordChange(handle, None, b"new", floor=41) for handle in (*dropped, *others)]
+    answers = await records.replace(changes)
+
+    forgotten, written = RecordAnswer(None, 41, was_dropped=True), RecordAnswer(b"new")
+    assert answers == [forgotten] * len(dropped) + [written] * len(others)
