@@ -155,6 +155,14 @@ def test_what_is_no_event_is_refused(value: bytes | None) -> None:
         decode(value)
 
 
+@pytest.mark.parametrize("value", [None, b"", b"text", b"\xff"], ids=["none", "empty", "text", "bytes"])
+def test_a_record_of_another_type_whose_value_is_no_json_is_refused(value: bytes | None) -> None:
+    headers = (("ce_id", b"1"), ("ce_source", b"/x"), ("ce_type", b"com.example.other"))
+
+    with pytest.raises(NotAnEvent, match="value"):
+        decode(value, headers)
+
+
 @pytest.mark.parametrize("name", WRITTEN)
 @pytest.mark.parametrize("data", [b"{}", b"[]", b"null", b"1"])
 def test_data_that_is_not_what_its_type_promises_is_refused(name: EventName, data: bytes) -> None:

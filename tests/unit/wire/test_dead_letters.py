@@ -134,6 +134,12 @@ def test_a_long_detail_is_cut_between_characters() -> None:
     assert dict(letter.headers)["neardup.error.detail"] == ("x" + "é" * 511).encode()
 
 
+def test_a_detail_that_is_no_utf_8_is_written_out() -> None:
+    letter = dead_letter(record(b"x"), BadPage("bad_url", "half: \ud800"), None)
+
+    assert dict(letter.headers)["neardup.error.detail"] == rb"half: \ud800"
+
+
 @pytest.mark.parametrize("max_message_bytes", [ENVELOPE_BYTES, ENVELOPE_BYTES + 1, 5000, 70_000, ONE_MIB])
 def test_the_worst_record_fits_every_topic_that_takes_an_envelope(max_message_bytes: int) -> None:
     bad = record(b"v" * ONE_MIB, key=b"k" * ONE_MIB, headers=(("h", b"h" * ONE_MIB),))

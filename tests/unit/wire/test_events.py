@@ -209,6 +209,7 @@ def test_both_modes_are_read_back_as_the_same_event(trace: Headers) -> None:
         pytest.param(b"[" * 100_000, (), id="nested-too-deeply"),
         pytest.param(b"{}", (("ce_id", b"1"),), id="some-attributes-missing"),
         pytest.param(b"text", to_message(event()).headers, id="attributes-without-data"),
+        pytest.param(b"{}", (("ce_id", None), ("ce_type", None)), id="attributes-without-values"),
     ],
 )
 def test_a_message_without_an_event_is_distinguished(value: bytes | None, headers: Any) -> None:
@@ -222,10 +223,9 @@ def test_a_message_in_binary_mode_names_its_event(name: EventName) -> None:
 
 
 def test_a_line_and_a_strangers_message_name_no_event() -> None:
-    strange = Message(key=None, value=b"", headers=(("ce_type", b"com.example.sold"),))
-
     assert event_name(Message(key=None, value=to_structured(event()))) is None
-    assert event_name(strange) is None
+    for of_a_stranger in (b"com.example.sold", None):
+        assert event_name(Message(key=None, value=b"", headers=(("ce_type", of_a_stranger),))) is None
 
 
 @pytest.mark.parametrize("input_id", ["pages", "pages@2", "file:0123@4"])

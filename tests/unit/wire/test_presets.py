@@ -248,6 +248,12 @@ def test_a_line_of_browsertrix_has_its_text_where_it_is_set() -> None:
     assert page.text == "some words"
 
 
+def test_a_page_whose_first_field_is_another_format_is_a_page() -> None:
+    page = _decode(PageDecoder(), {"format": "json-lines", "url": URL, "text": "some words"})
+
+    assert isinstance(page, Page)
+
+
 @pytest.mark.parametrize("preset", ["none", "browsertrix"])
 def test_the_header_of_a_list_of_pages_is_skipped(preset: Preset) -> None:
     header = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": "true"}

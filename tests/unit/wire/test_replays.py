@@ -37,8 +37,10 @@ def test_a_record_is_put_back_as_it_first_came_and_counts_its_attempts() -> None
     assert back.timestamp_ms == NOW_MS
 
 
-@pytest.mark.parametrize(("topic", "partition"), [("pages", 3), ("others", None)])
-def test_a_record_is_replayed_to_the_partition_that_it_came_from(topic: str, partition: int | None) -> None:
+@pytest.mark.parametrize(("topic", "partition"), [("pages", 3), ("others", None), (None, None)])
+def test_a_record_is_replayed_to_the_partition_that_it_came_from(
+    topic: str | None, partition: int | None
+) -> None:
     assert replayed(LETTER, NOW_MS, topic).partition == partition
 
 
@@ -93,6 +95,10 @@ def test_a_record_that_was_put_back_often_enough_stays(times: int, expected: Fat
 def test_only_letters_of_the_reasons_asked_for_are_put_back(reasons: frozenset[str], expected: Fate) -> None:
     assert reason_of(LETTER) == "not_json"
     assert fate(LETTER, frozenset(reasons), 3) == expected
+
+
+def test_a_header_without_a_value_says_no_reason() -> None:
+    assert reason_of(Message(key=None, value=b"", headers=(("neardup.error.reason", None),))) == ""
 
 
 def test_a_letter_of_which_only_the_beginning_is_left_stays() -> None:
