@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from neardup_stream.clusters.protocol import KnownVersion
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES
 from neardup_stream.message import Position
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival
@@ -123,6 +124,31 @@ def test_what_only_a_page_that_can_be_judged_needs_is_not_kept_of_a_short_one() 
         0,
         b"",
     )
+
+
+@pytest.mark.parametrize(
+    ("whole_count", "bands", "kept"),
+    [
+        (SHORT_SHINGLES, b"content.", b"of all.."),
+        (SHORT_SHINGLES + 1, b"content.", b""),
+        (SHORT_SHINGLES, b"of all..", b""),
+    ],
+    ids=["short", "long", "of-the-same-bands"],
+)
+def test_only_a_short_framed_page_is_found_by_the_bands_of_its_whole_text_too(
+    whole_count: int, bands: bytes, kept: bytes
+) -> None:
+    framed = msgspec.structs.replace(
+        arrival(text=1, offset=0),
+        whole=b"whole",
+        whole_count=whole_count,
+        whole_bands=b"of all..",
+        bands=bands,
+    )
+
+    record = live(framed)
+
+    assert (record.bands, record.whole_bands) == (bands, kept)
 
 
 def test_a_change_hands_over_what_it_replaced() -> None:

@@ -18,16 +18,23 @@ from tests.unit.pipeline.arrivals import NOW, PAGE, THERE, arrival
 KEY = bytes(16)
 
 
-async def test_a_new_page_starts_above_the_floor_of_its_slot() -> None:
-    store = MemoryRecords()
+@pytest.mark.parametrize(
+    "kind",
+    [{}, {"has_enough_tokens": False}, {"is_left_to_archives": True}],
+    ids=["plain", "short", "left-to-archives"],
+)
+async def test_a_page_whose_record_was_dropped_returns_above_the_floor_of_its_slot(
+    kind: dict[str, Any],
+) -> None:
+    store, page = MemoryRecords(), msgspec.structs.replace(PAGE, **kind)
     ((handle, packed),) = [
-        (each.handle, each.record.pack()) for each in await register([PAGE], store, KEY, NOW)
+        (each.handle, each.record.pack()) for each in await register([page], store, KEY, NOW)
     ]
     await store.drop([RecordDrop(handle, packed, floor=41)])
 
-    (registered,) = await register([PAGE], store, KEY, NOW)
+    (registered,) = await register([page], store, KEY, NOW)
 
-    assert (registered.verdict, registered.record.version) == ("new", 42)
+    assert (registered.verdict, registered.record.version, registered.record.is_return) == ("new", 42, True)
 
 
 async def test_a_page_that_was_marked_meanwhile_is_still_registered_once() -> None:
