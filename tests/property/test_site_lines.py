@@ -1,6 +1,6 @@
 """Laws of the lines of sites: merging and taking over save work, and change no count."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from hypothesis import given
@@ -51,6 +51,53 @@ def test_lessons_of_many_sites_are_merged_as_those_of_each_alone(
             other.add(9, lines)
     merge_lessons(together, MAX_LINES)
     assert list(map(counts, together)) == list(map(counts, alone))
+
+
+@given(
+    pages,
+    st.lists(
+        st.tuples(
+            st.sampled_from(["add", "confirm", "replace", "ask", "ask merged"]), st.integers(0, 2), pages
+        ),
+        max_size=12,
+    ),
+)
+def test_each_page_counts_once_however_it_was_asked_between(
+    known: list[list[int]], steps: list[tuple[str, int, list[list[int]]]]
+) -> None:
+    """Of few lines, none of which is dropped from a table."""
+    site, in_flight = (
+        SiteLines(FrameTable.empty().learn(lessons(known), 64), 64),
+        dict[int, list[list[int]]](),
+    )
+    for step, batch, of_pages in steps:
+        match step:
+            case "add":
+                for page, lines in zip(of_pages, lessons(of_pages), strict=True):
+                    site.add(batch, lines)
+                    in_flight.setdefault(batch, []).append(page)
+            case "confirm":
+                counted = in_flight.pop(batch, [])[: len(of_pages)]
+                site.confirm(batch, lessons(counted))
+                known = known + counted
+            case "replace":
+                site.replace(FrameTable.empty().learn(lessons(of_pages), 64), [batch])
+                in_flight.pop(batch, None)
+                known = of_pages
+            case "ask":
+                assert site.counts_one_by_one(ASKED).tolist() == on_pages(known, in_flight)
+            case _:
+                assert site.counts_merged(ASKED).tolist() == on_pages(known, in_flight)
+
+    assert site.page_count == len(known) + sum(map(len, in_flight.values()))
+    assert site.counts_one_by_one(ASKED).tolist() == on_pages(known, in_flight)
+    assert site.counts_merged(ASKED).tolist() == on_pages(known, in_flight)
+
+
+def on_pages(known: Sequence[Sequence[int]], in_flight: Mapping[int, Sequence[Sequence[int]]]) -> list[int]:
+    """Return on how many pages each line is."""
+    every_page = [*known, *(page for of_pages in in_flight.values() for page in of_pages)]
+    return [sum(line in page for page in every_page) for line in ASKED.tolist()]
 
 
 @given(pages, batches, pages)

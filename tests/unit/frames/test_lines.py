@@ -129,6 +129,23 @@ def test_if_half_of_few_pages_left_too_little_only_markup_pages_counts(
     assert content([0, 1], 2, nowhere(2), [left, LONG]) == [True, not is_lenient]
 
 
+@pytest.mark.parametrize(
+    ("page_count", "left", "is_content"),
+    [
+        pytest.param(2, 99, [True, True], id="all-but-a-tenth-with-one-other"),
+        pytest.param(2, 101, [True, False], id="less-with-one-other"),
+        pytest.param(100, 99, [True, False], id="all-but-a-tenth-with-many-others"),
+    ],
+)
+def test_a_page_that_shares_nearly_all_with_one_other_is_taken_for_its_copy(
+    page_count: int, left: int, is_content: list[bool]
+) -> None:
+    """Such a page keeps what the copies share."""
+    landmarks = Landmarks([False, True])
+
+    assert content([0, 2], page_count, landmarks, [left, 1000 - left]) == is_content
+
+
 def test_a_page_of_frame_alone_keeps_no_line() -> None:
     assert content([5, 200], 255, Landmarks([True, True])) == [False, False]
     assert content([10, 200], 255, None) == [False, False]

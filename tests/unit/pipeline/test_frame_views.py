@@ -10,7 +10,9 @@ from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines
 from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.batch_views import Viewed
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.frame_reading import SETTLED_SITE_PAGES
+from neardup_stream.pipeline.frame_views import FrameViewer
 from tests.pages_of_sites import framed_page, framed_site
 from tests.pipelines import essay, page_json
 from tests.unit.pipeline.viewed_pages import EMPTY, SHOP, SKETCH, arrive, at, taught_by, view, viewer
@@ -103,6 +105,24 @@ def test_confirming_lessons_of_a_site_that_was_forgotten_is_no_error() -> None:
     of.replace(SHOP, EMPTY, [1])
 
     assert is_whole(view(of, arrive(framed_site(SHOP, 5, 1), 4), batch=2).arrivals[0])
+
+
+def test_what_was_in_flight_of_a_site_that_was_forgotten_counts_no_more() -> None:
+    of = viewer()
+    view(of, arrive(framed_site(SHOP, 1, 4)), batch=1)
+    of.forget(SHOP)
+
+    assert is_whole(view(of, arrive(framed_site(SHOP, 5, 1), 4), batch=2).arrivals[0])
+
+
+def test_a_page_is_none_of_the_pages_that_its_bounds_depend_on() -> None:
+    """With two other pages one that has a line is enough, with three it is not."""
+    pages = [framed_page(SHOP, "one"), framed_page(SHOP, "two"), framed_page("b.example", "three")]
+    last = at(f"https://{SHOP}/three", pages[2])
+
+    viewed = view(viewer(), arrive([*pages[:2], last]))
+
+    assert content_tokens(viewed)[:2] == [CONTENT_WORDS] * 2
 
 
 @pytest.mark.parametrize("edits", [0, 1])
@@ -310,9 +330,13 @@ def test_a_landmark_is_frame_earlier_than_other_markup() -> None:
     in_both = page("c", "nav").replace(b"<p>cx0 ", f"{common}<p>cx0 ".encode())
     repeated = view(viewer(), arrive([in_both]), tables={SHOP: table})
 
+    unknown = FrameViewer(FrameConfig(), lambda _page: None, VerdictConfig(SKETCH))
+    unread = view(unknown, arrive([page("c", "nav")]), tables={SHOP: table})
+
     assert content_tokens(viewed) == [CONTENT_WORDS]
     assert is_whole(beside.arrivals[0])
     assert is_whole(repeated.arrivals[0])
+    assert is_whole(unread.arrivals[0])
 
 
 @settings(max_examples=30, deadline=None)

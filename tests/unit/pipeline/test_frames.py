@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from neardup_stream.frames.lines import FrameConfig
+from neardup_stream.frames.table import STAMP_BYTES
 from neardup_stream.pipeline.arrival import Arrival, Forget, Lesson, Prepared
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.stores.memory.frames import MemoryFrames
@@ -36,6 +37,18 @@ async def test_what_a_daemon_was_taught_is_stored_by_site() -> None:
     assert await stored(store) == (2, {1: 1, 2: 2, 3: 1})
     assert await stored(store, OTHER) == (1, {4: 1})
     assert (daemon.meters.taught, daemon.meters.dropped) == (2, 0)
+
+
+async def test_no_two_tables_that_are_written_have_one_stamp() -> None:
+    store, stamps = MemoryFrames(), []
+    daemons = [Daemon(store), Daemon(store)]
+    for daemon in daemons * 2:
+        for site in (SHOP, OTHER):
+            await daemon.teach([1], site=site)
+            (packed,) = await store.fetch([site_hash(site, KEY)])
+            stamps.append((packed or b"")[:STAMP_BYTES])
+
+    assert len(set(stamps)) == len(stamps)
 
 
 async def test_what_one_daemon_learned_another_takes_out() -> None:
@@ -182,6 +195,17 @@ async def test_refuted_lessons_are_taken_back_a_window_of_pages_later(
     (page,) = (await daemon.view(framed_site(SHOP, 7, 1))).arrivals
 
     assert (page.content_token_count == CONTENT_WORDS) == are_counted
+
+
+async def test_refuted_lessons_of_each_batch_are_taken_back() -> None:
+    daemon = Daemon(MemoryFrames(), window_pages=1)
+    for first in (1, 7):
+        await daemon.frames.learn(await daemon.view(framed_site(SHOP, first, 6)), [])
+    await daemon.crawl(framed_site(OTHER, 1, 1))
+
+    (page,) = (await daemon.view(framed_site(SHOP, 13, 1))).arrivals
+
+    assert page.content_token_count == page.token_count
 
 
 async def test_lessons_of_a_batch_that_is_not_decided_yet_count_beyond_the_window() -> None:
