@@ -57,6 +57,8 @@ async def test_the_records_of_a_large_index_are_estimated_from_a_sample(
         usage = await RedisUsage(client, names).measure()
 
     assert usage.records == pytest.approx(40_000, rel=0.05)
+    assert usage.records_error > 0
+    assert usage.most_records == usage.records + 3 * usage.records_error
 
 
 async def test_the_records_of_a_nearly_empty_index_are_found_by_a_larger_sample(

@@ -49,7 +49,7 @@ async def require_records(
             " copy of Redis if you have one; to make what is left anew, give --accept-loss"
         )
     stores = await _former(client, settings)
-    if stores is None or (await stores.usage.measure()).records <= left:
+    if stores is None or (await stores.usage.measure()).most_records <= left:
         return
     if (count := await _page_count(stores, settings.retention.seconds)) > left:
         raise ConfigError(

@@ -38,6 +38,11 @@ class Usage(NamedTuple):
     records_error: int = 0
     fullest_primary: str = ""
 
+    @property
+    def most_records(self) -> int:
+        """As many records as there may be: the estimate and three of its standard errors."""
+        return self.records + 3 * self.records_error
+
 
 class RedisUsage:
     """Measures the use of one index and of the servers it is on.
