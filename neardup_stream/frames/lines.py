@@ -124,8 +124,8 @@ def content_lines(
     in_question = token_counts[content & (counts >= bounds.landmark)].sum()
     if _asks_for_landmarks(in_question, token_counts.sum()):
         content &= (counts < bounds.landmark) | ~landmarks()
-    left = token_counts[content].sum()
-    is_copy = bounds.markup == 1 and left <= (1 - COPY_SHARE) * token_counts.sum()
+    left, total = token_counts[content].sum(), token_counts.sum()
+    is_copy = bounds.markup == 1 and total - left >= COPY_SHARE * total
     return strict if is_copy or left < MIN_CONTENT_TOKENS else content
 
 

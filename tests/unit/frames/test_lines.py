@@ -132,9 +132,10 @@ def test_if_half_of_few_pages_left_too_little_only_markup_pages_counts(
 @pytest.mark.parametrize(
     ("page_count", "left", "is_content"),
     [
-        pytest.param(2, 99, [True, True], id="all-but-a-tenth-with-one-other"),
+        pytest.param(2, 99, [True, True], id="more-than-nine-tenths-with-one-other"),
+        pytest.param(2, 100, [True, True], id="nine-tenths-with-one-other"),
         pytest.param(2, 101, [True, False], id="less-with-one-other"),
-        pytest.param(100, 99, [True, False], id="all-but-a-tenth-with-many-others"),
+        pytest.param(100, 99, [True, False], id="more-than-nine-tenths-with-many-others"),
     ],
 )
 def test_a_page_that_shares_nearly_all_with_one_other_is_taken_for_its_copy(
