@@ -25,7 +25,7 @@ for key, field in items(ARGV[1]) do
   end
 end
 for key, before, limit in items(ARGV[2]) do
-  local low = (#before == 12 and '[' or '(') .. before
+  local low = '(' .. before
   local high = '[' .. string.sub(before, 1, 12) .. string.rep('\255', 18)
   members[#members + 1] = redis.call('ZRANGE', key, low, high, 'BYLEX', 'LIMIT', 0, limit)
 end
