@@ -251,11 +251,9 @@ class BatchViews:
             self._viewed[row] = arrival
 
     def mask(self, row: int) -> _Mask:
-        """Return which lines of a page are content."""
+        """Return which lines of a page that has not taught are content."""
         site, hashes = self._sites[self._arrivals[row].site], self._lines[row].hashes
-        is_known = self._is_known(self._arrivals[row].site)
-        counts = (site.counts_merged if is_known else site.counts_one_by_one)(hashes)
-        return self._mask(row, counts - (row in self._taught))
+        return self._mask(row, site.counts_merged(hashes))
 
     def _mask(self, row: int, counts: NDArray[np.int64]) -> _Mask:
         """Return which lines of a page are content, given on how many other pages each is."""
