@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from neardup_stream.archive.layout import Header
 from neardup_stream.archive.steps import OnStep, no_step
 from neardup_stream.archive.units import PAGE_BYTES
+from neardup_stream.durable_names import sync_directory
 from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
 
 __all__ = [
@@ -205,11 +206,7 @@ def _replace(path: Path, content: bytes, on_step: OnStep) -> None:
         on_step("forget")
         partial.replace(path)
         on_step("forgotten")
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_directory(path.parent)
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise _unwritten(path, error) from error

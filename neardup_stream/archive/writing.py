@@ -29,6 +29,7 @@ from neardup_stream.archive.layout import (
 )
 from neardup_stream.archive.steps import OnStep, no_step
 from neardup_stream.archive.units import PAGE_BYTES
+from neardup_stream.durable_names import sync_directory
 from neardup_stream.errors import ConfigError, InvariantBroken, StreamUnavailable
 
 __all__ = ["ArchiveWriter"]
@@ -197,11 +198,7 @@ class ArchiveWriter:
                 raise _taken(self._path) from error
             self.reach("published")
             self._partial.unlink()
-        directory = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_directory(self._path.parent)
 
     def _rights(self) -> int:
         if self._replaces:

@@ -7,7 +7,7 @@ import secrets
 from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from errno import EBADF, ENXIO
+from errno import EACCES, EBADF, EINVAL, ENXIO
 from fcntl import F_GETFL, fcntl
 from io import BufferedWriter
 from pathlib import Path
@@ -16,6 +16,7 @@ from time import sleep
 from typing import IO, Final, NamedTuple
 
 from neardup_stream.cut_short import CHECK_SECONDS, check_cut, in_thread
+from neardup_stream.durable_names import sync_directory
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.streams.files.waiting_file import NamedFile, WaitingFile
 
@@ -34,6 +35,8 @@ _logger = logging.getLogger(__name__)
 STANDARD_OUTPUT: Final = "-"
 _STDIN_FD, _STDOUT_FD = 0, 1
 _LONGEST_NAME_BYTES = 255
+_NEVER_SYNCHRONIZED = frozenset({EACCES, EINVAL})
+"""What synchronizing a directory fails with where we may not read it, or its file system cannot."""
 _DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/(self|thread-self|[0-9]+)/fd)/([0-9]+)\Z")
 _NAMED_DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -171,6 +174,8 @@ class OutputFile:
     def __exit__(self, *exc: object) -> None:
         """Close the file; rename it unless there was an exception.
 
+        What is renamed has its name also after a loss of power, where its directory can be synchronized.
+
         Raises:
             StreamUnavailable: the disk is full or failed, or the name cannot be replaced.
         """
@@ -189,6 +194,7 @@ class OutputFile:
                     f"cannot write {self._path}: {failure.strerror}; all output is in {self._partial}"
                 ) from failure
         self._partial = None
+        self._keep_name()
 
     def check_writable(self) -> None:
         """Refuse a file or open file that may not be written, before work starts; nothing is left behind.
@@ -219,6 +225,13 @@ class OutputFile:
         if status is not None:
             os.fchmod(file.fileno(), S_IMODE(status.st_mode))
         return file
+
+    def _keep_name(self) -> None:
+        try:
+            sync_directory(self._place.parent)
+        except OSError as failure:
+            if failure.errno not in _NEVER_SYNCHRONIZED:
+                raise StreamUnavailable(f"cannot write {self._path}: {failure.strerror}") from failure
 
     def _keep(self, file: WaitingFile) -> None:
         assert self._partial is not None  # noqa: S101 - asked by the caller

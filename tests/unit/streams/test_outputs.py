@@ -1,11 +1,13 @@
+import errno
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from neardup_stream.errors import ConfigError
+from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.streams.files.outputs import (
     OutputFile,
     buffered_output,
@@ -263,3 +265,55 @@ def test_an_output_that_is_an_input_or_another_output_is_refused(
 @pytest.mark.usefixtures("folder")
 def test_outputs_that_destroy_nothing_are_accepted(inputs: list[str], outputs: list[str]) -> None:
     check_outputs(inputs, outputs)
+
+
+def test_an_output_is_complete_once_its_bytes_and_then_its_name_are_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "events.jsonl"
+    steps: list[str] = []
+    fsync, replace = os.fsync, os.replace
+
+    def noted_fsync(descriptor: int) -> None:
+        fsync(descriptor)
+        steps.append("directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+
+    def noted_replace(*names: Path) -> None:
+        replace(*names)
+        steps.append("rename")
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+
+    with OutputFile(str(place)) as file:
+        file.write(b"whole")
+
+    assert steps == ["file", "rename", "directory"]
+
+
+@pytest.mark.parametrize(
+    "number", [errno.EACCES, errno.EINVAL, errno.EIO], ids=lambda each: errno.errorcode[each]
+)
+def test_only_a_failed_disk_ends_an_output_whose_directory_is_not_synchronized(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    place = tmp_path / "events.jsonl"
+    fsync = os.fsync
+
+    def failing(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    output = OutputFile(str(place))
+    is_disk_failure = number == errno.EIO
+
+    with (
+        pytest.raises(StreamUnavailable, match="cannot write") if is_disk_failure else nullcontext(),
+        output as file,
+    ):
+        file.write(b"whole")
+
+    assert place.read_bytes() == b"whole"
+    assert output.partial_path is None
