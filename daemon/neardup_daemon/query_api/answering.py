@@ -78,16 +78,17 @@ class Answering:
         self._access.check(request.headers.get("Authorization", ""), request.headers.get("Host", ""))
 
     async def _answer(self, endpoint: Endpoint, request: web.Request) -> web.Response:
+        begun: list[str] = []
         try:
             self._check(request)
             async with asyncio.timeout(self._api.request_timeout_seconds) as clock:
-                return await self._admitted(endpoint, request, clock)
+                return await self._admitted(endpoint, request, clock, begun.append)
         except Refused as refused:
             return problem_answer(refused.problem, refused.headers)
         except TimeoutError:
             seconds = self._api.request_timeout_seconds
-            detail = f"the request took longer than {seconds:g} seconds (api.request_timeout_seconds)"
-            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, detail, RETRY_SOON)
+            late = f"the request took longer than {seconds:g} seconds (api.request_timeout_seconds)"
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "; ".join([late, *begun]), RETRY_SOON)
         except (Unavailable, ConfigError) as error:  # Redis or Kafka is unavailable, or refuses us
             return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, redact(str(error)), RETRY_SOON)
         except CorruptData as error:
@@ -95,7 +96,7 @@ class Answering:
             return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, redact(str(error)))
 
     async def _admitted(
-        self, endpoint: Endpoint, request: web.Request, clock: asyncio.Timeout
+        self, endpoint: Endpoint, request: web.Request, clock: asyncio.Timeout, if_late: Callable[[str], None]
     ) -> web.Response:
         query = {name: request.query.getall(name) for name in request.query}
         params = read_parameters(endpoint.params, request.match_info, query)
@@ -107,7 +108,7 @@ class Answering:
             clock.reschedule(None)
 
         try:
-            reply = await endpoint.handle(Call(params, body, request.headers, release))
+            reply = await endpoint.handle(Call(params, body, request.headers, release, if_late))
         finally:
             place.release()
         return json_answer(msgspec.json.encode(reply.value), reply.status, reply.headers)

@@ -38,6 +38,7 @@ from neardup_stream.wire.pages import AWAITED, OWN_FIELDS, PageDecoder
 __all__ = ["Deciding", "DecisionAnswer", "DecisionParams", "PendingAnswer", "Place"]
 
 _QUIET: Final = frozenset({"unchanged", "superseded"})
+_MAY_BE_PUBLISHED: Final = "the page may be published or not, and can be sent again"
 
 Offset = Annotated[int, Meta(ge=0, le=(1 << 63) - 1, description="Offset of the page's record.")]
 Number = Annotated[int, Meta(ge=0, lt=1 << 31, description="Partition of the pages topic.")]
@@ -207,11 +208,10 @@ class Deciding:
                     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                     f"the topic {self._topic} takes messages of at most {sink.max_message_bytes} bytes",
                 )
+            call.if_late(_MAY_BE_PUBLISHED)
             number, offset = await sink.append(message)
         except StreamUnavailable as error:
-            raise StreamUnavailable(
-                f"{error}; the page may be published or not, and can be sent again", error.reason
-            ) from error
+            raise StreamUnavailable(f"{error}; {_MAY_BE_PUBLISHED}", error.reason) from error
         except ConfigError as error:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
         return Position(Partition(self._input_id, number), offset)
