@@ -38,6 +38,7 @@ class Stop:
         self.exit_code = self.unfinished_code = OK
         self._grace_seconds = 0.0
         self._cut: asyncio.TimerHandle | None = None
+        self._cancel_count = 0
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -47,16 +48,20 @@ class Stop:
         """
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task
+        cancelled_before = task.cancelling()
         former = {number: signal.getsignal(number) for number in heard_signals()}
         for number in former:
             loop.add_signal_handler(number, partial(self._receive, number, task))
         try:
             yield
         except asyncio.CancelledError:
-            if not self.requested.is_set():
+            if not self._cancel_count:
                 raise
-            task.uncancel()
+            for _ in range(min(self._cancel_count, task.cancelling() - cancelled_before)):
+                task.uncancel()
             self.is_cut_short = True
+            if task.cancelling() > cancelled_before:  # by another task too
+                raise
         finally:
             for number, handler in former.items():
                 loop.remove_signal_handler(number)
@@ -74,7 +79,7 @@ class Stop:
             log_event(_logger, "stop_requested", signal=number.name)
             self.requested.set()
             if not self.is_watched:
-                task.cancel()
+                self._cancel(task)
             return
         if not self._grace_seconds:
             self._cut_short(number, task)
@@ -85,6 +90,11 @@ class Stop:
     def _cut_short(self, number: signal.Signals, task: asyncio.Task[object]) -> None:
         log_event(_logger, "stop_now", level=logging.WARNING, signal=number.name)
         self.exit_code = after_signal(number)
+        self._cancel(task)
+
+    def _cancel(self, task: asyncio.Task[object]) -> None:
+        """Cancel the task of the block; how often is known, so that behind the block it is not cancelled."""
+        self._cancel_count += 1
         task.cancel()
 
 

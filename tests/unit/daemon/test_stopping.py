@@ -43,6 +43,48 @@ async def test_a_rest_that_ends_in_its_time_is_not_cut_short() -> None:
     assert stop.exit_code == 0
 
 
+async def test_behind_a_block_that_two_signals_cancelled_its_task_counts_as_not_cancelled() -> None:
+    """The first signal cancels as well where nothing waits for it; the second comes during the cleaning."""
+    stop = Stop()
+    task = asyncio.current_task()
+    assert task is not None
+
+    with stop.on_signals():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.Event().wait()
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.Event().wait()
+
+    assert stop.is_cut_short
+    assert task.cancelling() == 0
+
+
+@pytest.mark.parametrize("cancelled", ["alone", "beside-a-signal"])
+async def test_a_block_that_another_task_cancels_ends_as_cancelled(cancelled: str) -> None:
+    stop = Stop()
+    stop.is_watched = cancelled == "alone"
+    cleaning = asyncio.Event()
+
+    async def work() -> None:
+        with stop.on_signals():
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                await stop.requested.wait()
+                await asyncio.Event().wait()
+            finally:
+                cleaning.set()
+                await asyncio.sleep(0.1)
+
+    async with asyncio.timeout(30):
+        working = asyncio.create_task(work())
+        await (stop.requested if stop.is_watched else cleaning).wait()
+        working.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await working
+
+
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
