@@ -207,7 +207,7 @@ class PageHistory:
             await self._frail(limits, fuse).loop(crashing(source, fuse)).run(asyncio.Event())
 
     async def sweep(self, fuse: Fuse | Stall) -> None:
-        """Let everything go that is due, unless the fuse burns."""
+        """Expire everything that is due, unless the fuse burns."""
         frail = self._frail(self.pipeline.limits, fuse)
         layout = IndexLayout(IndexConfig(bands=frail.sketch.bands if frail.sketch else 0))
         sweeper = Sweeper(

@@ -49,6 +49,12 @@ AVOIDED: Final = (
     Term("back", "is retried, is redelivered", only="(comes?|came|coming|goes) back"),
     Term("goes", "is removed, expires; is sent"),
     Term("go", "remove, expire, release", only="(lets?|is|are) go"),
+    Term(
+        "go",
+        "expire, remove",
+        only="(lets?|letting)( [a-z]+){1,4} go",
+        unless="(lets?|letting)( [a-z]+){1,4} go on",
+    ),
     Term("hand", "retained", only="(at|in) hand"),
     Term("way", "in flight", only="under way"),
     Term("mend mends mended mending", "repair"),

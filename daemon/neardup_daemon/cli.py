@@ -79,9 +79,7 @@ COMMANDS: Final = {
         "neardup_daemon.commands.replay:replay", "Put dead letters back, as they are or corrected."
     ),
     "forget": _Entry("neardup_daemon.commands.forget:forget", "Remove pages: ask the daemon to forget them."),
-    "expire": _Entry(
-        "neardup_daemon.commands.expire:expire", "Let pages go now that were not seen for long."
-    ),
+    "expire": _Entry("neardup_daemon.commands.expire:expire", "Expire pages not seen for long, now."),
     "recover": _Entry("neardup_daemon.commands.recover:recover", "Build a lost index anew from the topics."),
     "rebuild": _Entry("neardup_daemon.commands.rebuild:rebuild", "Fill the index from the page records."),
     "freeze": _Entry(

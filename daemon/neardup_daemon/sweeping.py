@@ -135,7 +135,7 @@ class Sweeping:
         self._slot_count = slot_count
         self._new_sweeper = new_sweeper
         self._round_seconds = config.round_seconds
-        self._lets_pages_go = config.page_seconds is not None
+        self._expires = config.page_seconds is not None
         self._clock = clock
         self._retries = retries
         self._meters = meters
@@ -203,7 +203,7 @@ class Sweeping:
         lag_seconds = max(0.0, self._clock() - min(oldest_due, self._unclaimed_since))
         self._meters.sweep_lag(lag_seconds, len(self._in_flight))
         pace = sweep_pace(lag_seconds, self._round_seconds, was_paused=self._gate.is_paused)
-        is_paused = pace.is_reading_paused and self._lets_pages_go
+        is_paused = pace.is_reading_paused and self._expires
         if is_paused != self._gate.is_paused:
             _log_reading(lag_seconds, self._round_seconds, is_paused=is_paused)
         if is_paused:

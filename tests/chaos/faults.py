@@ -20,7 +20,7 @@ STEPS: Final[Mapping[str, Sequence[str]]] = {
     "dead letters": ("dead_letters.send",),
     "commit": ("source.commit",),
     "trim": ("clusters.trim", "cluster_store.trim"),
-    "let old tombstones go": ("clusters.tidy", "cluster_store.due", "cluster_store.sweep"),
+    "remove old tombstones": ("clusters.tidy", "cluster_store.due", "cluster_store.sweep"),
 }
 """The steps of a page's way, and the calls of each: before and after every one a process may end."""
 

@@ -1,4 +1,4 @@
-"""A sweeper dies in the middle of letting pages go, and the next one finishes what it began."""
+"""A sweeper dies while it expires pages, and the next one finishes what it began."""
 
 import asyncio
 import signal

@@ -22,6 +22,7 @@ def _words(tmp_path: Path, text: str) -> list[tuple[int, str]]:
         pytest.param("def under_way(): ...", "way", id="phrase-in-an-identifier"),
         pytest.param("while Redis is away", "away", id="one-word"),
         pytest.param("rows are kept at hand", "hand", id="phrase"),
+        pytest.param("lets_old_pages_go = True", "go", id="phrase-with-words-between"),
         pytest.param(
             "# rows are kept at\n    # hand for a while", "hand", id="phrase-across-lines-of-a-comment"
         ),
@@ -37,6 +38,7 @@ def test_an_avoided_word_is_reported(tmp_path: Path, text: str, word: str) -> No
         "stories and retellings",
         "The event is sent right away.",
         "the left hand side",
+        "let all other work go on",
         "a row of an array, the rest of the batch, a record that was found",
     ],
 )
