@@ -33,6 +33,14 @@ def test_standard_input_is_answered_on_standard_output(command: str, expected: l
 
 
 @pytest.mark.parametrize(("command", "expected"), [("find-all", PAIRS), ("find-clusters", CLUSTERS)])
+def test_blocks_need_not_be_stated(command: str, expected: list[list[int]]) -> None:
+    done = run(command, "--distance", "1", given=HASHES)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert arrays(done.stdout) == expected
+
+
+@pytest.mark.parametrize(("command", "expected"), [("find-all", PAIRS), ("find-clusters", CLUSTERS)])
 def test_files_and_short_options_do_the_same(command: str, expected: list[list[int]], tmp_path: Path) -> None:
     source, target = tmp_path / "hashes", tmp_path / "found"
     source.write_text(HASHES)

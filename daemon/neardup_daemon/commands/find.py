@@ -1,8 +1,8 @@
 """`find-all` and `find-clusters`: find close hashes in memory, from text to JSON lines.
 
 Options and output are those of the tools for the same jobs in Moz's simhash-cpp, so that either can take
-the other's place. Where those insist on a path, `-` is the default here; distance 0 is allowed; the order
-of the output is fixed; and a line that is not a hash stops the command.
+the other's place. Where those insist on a path, `-` is the default here; blocks need not be stated; distance
+0 is allowed; the order of the output is fixed; and a line that is not a hash stops the command.
 """
 
 import sys
@@ -17,7 +17,7 @@ from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.progress import working
 from neardup_stream.bits.decimal_lines import read_words
 from neardup_stream.bits.permutations import check_blocks
-from neardup_stream.bits.words import Words
+from neardup_stream.bits.words import WORD_BITS, Words
 from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.components import clusters
 from neardup_stream.indexes.pairs import sorted_pairs
@@ -52,7 +52,8 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
             "-b",
             "--blocks",
             type=int,
-            required=True,
+            default=WORD_BITS,
+            show_default=True,
             help="More than the distance, at most 64. Only checked: what is found does not depend on it, and"
             " the blocks that are fastest for the input are worked out.",
         ),
@@ -71,7 +72,7 @@ def find_all(source: str, target: str, blocks: int, distance: int) -> None:
     Input is a set of unsigned 64-bit hashes in decimal, one a line; a repeated line counts once. Output is
     one JSON array of two hashes a line, in ascending order.
 
-        neardup-stream find-all -b 6 -d 3 -i hashes.txt
+        neardup-stream find-all -d 3 -i hashes.txt
     """
     _find(source, target, blocks, distance, _pair_lines)
 
@@ -84,7 +85,7 @@ def find_clusters(source: str, target: str, blocks: int, distance: int) -> None:
     Input is as for find-all. Output is one JSON array a line, of two or more hashes in ascending order;
     the members of a cluster need not all be within the distance of each other.
 
-        neardup-stream find-clusters -b 6 -d 3 -i hashes.txt
+        neardup-stream find-clusters -d 3 -i hashes.txt
     """
     _find(source, target, blocks, distance, _cluster_lines)
 
