@@ -46,8 +46,9 @@ def info(file: Path, *, as_json: bool) -> None:
 def check(files: tuple[Path, ...]) -> None:
     """Read archives to their last byte; a damaged one ends it with exit code 4.
 
-    neardup-stream archive check october.nda
-    """
+    \b
+        neardup-stream archive check october.nda
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.inspect.archive_facts import check_archive  # noqa: PLC0415 - the kernel is not for --help
 
     for file in files:
@@ -118,8 +119,9 @@ def forget(settings: Settings, ids: tuple[str, ...], file: Path) -> int:
 def rewrite(settings: Settings, file: Path, output: Path, *, force: bool) -> None:
     """Write an archive again, without the bytes of the pages that are forgotten.
 
-    neardup-stream archive rewrite october.nda -o october-2.nda
-    """
+    \b
+        neardup-stream archive rewrite october.nda -o october-2.nda
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.failpoints import failing_steps  # noqa: PLC0415 - the same
     from neardup_daemon.repair.archive_forgetting import rewrite_without  # noqa: PLC0415 - the kernel is not for --help
 

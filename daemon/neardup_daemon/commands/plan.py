@@ -130,8 +130,9 @@ def search(
 
     Readable on a terminal, one line of JSON otherwise.
 
+    \b
         neardup-stream plan search --pages 741856 --terms 182 --slices 8 --false-drops 1
-    """
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.inspect.signature_plans import plan_facts, readable  # noqa: PLC0415 - arrays are not for --help
     from neardup_stream.fingerprints.signatures import SignaturePlan  # noqa: PLC0415 - the same
 

@@ -27,13 +27,14 @@ def rebuild(settings: Settings, state_dir: Path | None, expected_pages: int | No
     """Fill the index again from the page records, for when Redis lost writes or keys of it.
 
     Safe beside running daemons, and to repeat: what is there stays. Pages that came while entries were
-    missing are not judged again, and the layout (index.*) stays what it is. Not for beside rebuild --into.
+    missing are not judged again, and the layout (index.*) stays what it is. Do not run it beside
+    'rebuild --into'.
 
         neardup-stream rebuild --config neardup.toml
 
     With --into, fill new tables beside the old ones, laid out for another index.expected_pages, then let all
-    daemons use them and remove the old ones. Daemons go on meanwhile. Ended at any moment, run it again;
-    one at a time.
+    daemons use them and remove the old ones. Daemons go on meanwhile. If it ends early, run it again. Run
+    only one at a time.
 
         neardup-stream rebuild --config neardup.toml --into 20M
     """
