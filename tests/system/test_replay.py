@@ -72,7 +72,7 @@ def test_a_record_that_fails_again_and_again_is_left_after_so_many_attempts(
         [f"1 dead letter put back into {site.topics[0]}"],
         [
             f"0 dead letters put back into {site.topics[0]}",
-            "1 left, put back 1 times before (--max-attempts)",
+            "1 left, put back 1 time before (--max-attempts)",
         ],
     ]
 

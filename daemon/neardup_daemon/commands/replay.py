@@ -87,7 +87,7 @@ def replay(
     done = f"saved to {save_path}" if save_path is not None else f"put back into {settings.kafka.pages_topic}"
     left = {
         "with another reason": fates["other_reason"],
-        f"put back {max_attempts} times before (--max-attempts)": fates["exhausted"],
+        f"put back {counted(max_attempts, 'time')} before (--max-attempts)": fates["exhausted"],
         "of which only the beginning is kept": fates["truncated"],
     }
     click.echo(f"{counted(fates['replayed'], 'dead letter')} {done}", err=True)
