@@ -23,12 +23,17 @@ class Api(Section, frozen=True):
         str,
         Meta(
             min_length=1,
-            description="Address to listen on; one that other machines reach needs a token or"
-            " `api.tls_client_ca_file`.",
+            description="Address of the query API and its web page; one that other machines reach needs a"
+            " token or `api.tls_client_ca_file`.",
         ),
     ] = "127.0.0.1"
     port: Annotated[
-        int, Meta(ge=0, le=65_535, description="Port to listen on; 0 takes any free one and logs it.")
+        int,
+        Meta(
+            ge=0,
+            le=65_535,
+            description="Port of the query API and its web page; 0 takes any free one and logs it.",
+        ),
     ] = 9465
     token: Annotated[
         Secret,

@@ -13,9 +13,16 @@ __all__ = ["Http", "Log", "MetricSeries", "Tracing"]
 class Http(Section, frozen=True):
     """Where `/livez`, `/readyz` and `/metrics` are served."""
 
-    host: Annotated[str, Meta(min_length=1, description="Address to listen on.")] = "127.0.0.1"
+    host: Annotated[str, Meta(min_length=1, description="Address of /metrics, /livez and /readyz.")] = (
+        "127.0.0.1"
+    )
     port: Annotated[
-        int, Meta(ge=0, le=65_535, description="Port to listen on; 0 takes any free one and logs it.")
+        int,
+        Meta(
+            ge=0,
+            le=65_535,
+            description="Port of /metrics, /livez and /readyz; 0 takes any free one and logs it.",
+        ),
     ] = 9464
 
 
