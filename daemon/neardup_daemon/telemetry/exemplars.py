@@ -14,7 +14,7 @@ _TRACE_ID: Final = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-")
 def exemplar(record: RecordMetadata) -> dict[str, str] | None:
     """Return the trace of a record, as OpenMetrics expects it; None where it has none.
 
-    The header is a stranger's, and the client library raises for a longer value.
+    The header is untrusted input, and the client library raises for a longer value.
     """
     for name, value in record.headers:
         if name == "traceparent" and (match := _TRACE_ID.match(value)):
