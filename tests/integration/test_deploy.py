@@ -37,14 +37,20 @@ def rendered(overlay: Path) -> Sequence[Mapping[str, Any]]:
     return list(yaml.safe_load_all(run(kubectl, "kustomize", str(overlay))))
 
 
+def rendered_with(components: str, directory: Path) -> Sequence[Mapping[str, Any]]:
+    """Render the production overlay with one more line, copied into a directory."""
+    overlay = Path(shutil.copytree(DEPLOY / "kubernetes", directory / "kubernetes")) / "overlays/production"
+    with (overlay / "kustomization.yaml").open("a") as file:
+        file.write(components)
+    return rendered(overlay)
+
+
 @pytest.fixture
 def with_components(tmp_path: Path) -> Sequence[Mapping[str, Any]]:
     """The production overlay with the components that its comment names."""
-    overlay = Path(shutil.copytree(DEPLOY / "kubernetes", tmp_path / "kubernetes")) / "overlays/production"
+    overlay = DEPLOY / "kubernetes" / "overlays" / "production"
     (line,) = re.findall("components: .*", (overlay / "kustomization.yaml").read_text())
-    with (overlay / "kustomization.yaml").open("a") as file:
-        file.write(line)
-    return rendered(overlay)
+    return rendered_with(line, tmp_path)
 
 
 def discovered(deployment: Mapping[str, Any]) -> Mapping[str, str]:
@@ -184,6 +190,27 @@ def test_production_needs_nothing_that_a_plain_cluster_lacks_and_says_where_its_
     assert groups == {"", "apps", "batch", "networking.k8s.io", "policy"}
     assert deployment["replicas"] == 2
     assert container["image"] == f"registry.example.com/neardup-stream:{__version__}"
+
+
+def test_the_query_api_is_behind_a_service_and_asks_for_a_token(tmp_path: Path) -> None:
+    objects = rendered_with("components: [../../components/query-api]", tmp_path)
+    pod = of_kind(objects, "Deployment")["spec"]["template"]
+    (container,) = pod["spec"]["containers"]
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+
+    api = Settings.load(environ={each["name"]: each["value"] for each in container["env"]}).api
+
+    for one in objects:
+        kubernetes_validate.validate(one, KUBERNETES_VERSION, strict=True)
+    added = [each for each in objects if each["metadata"]["name"] == "neardup-stream-api"]
+    service, policy = of_kind(added, "Service")["spec"], of_kind(added, "NetworkPolicy")["spec"]
+    assert api.enabled
+    assert str(Path(api.token_file).parent) in [mount["mountPath"] for mount in container["volumeMounts"]]
+    assert ports == {"http": Settings().http.port, "api": api.port}
+    assert [(each["port"], each["targetPort"]) for each in service["ports"]] == [(api.port, "api")]
+    assert [each["port"] for rule in policy["ingress"] for each in rule["ports"]] == [api.port]
+    for selector in (service["selector"], policy["podSelector"]["matchLabels"]):
+        assert selector.items() <= pod["metadata"]["labels"].items()
 
 
 def test_keda_scales_the_deployment_by_a_metric_that_exists(

@@ -1,5 +1,6 @@
 """What `deploy/` holds is true."""
 
+import re
 from pathlib import Path
 from signal import SIGTERM
 
@@ -59,6 +60,17 @@ def test_the_unit_takes_a_stop_before_the_daemon_has_begun_for_no_failure() -> N
     unit = (DEPLOY / "neardup-stream.service").read_text(encoding="utf-8").splitlines()
 
     assert f"SuccessExitStatus={after_signal(SIGTERM)}" in unit
+
+
+def test_the_documented_edit_makes_a_unit_that_serves_and_changes_nothing_else() -> None:
+    unit = (DEPLOY / "neardup-stream.service").read_text(encoding="utf-8")
+    page = (DEPLOY.parent / "docs" / "deploying.md").read_text(encoding="utf-8")
+    (edit,) = re.findall("^sed 's/(.*)/(.*)/' deploy/neardup-stream.service", page, re.MULTILINE)
+
+    changed = set(unit.replace(*edit).splitlines()) - set(unit.splitlines())
+
+    program, settings = "/opt/neardup-stream/bin/neardup-stream", "/etc/neardup-stream/neardup.toml"
+    assert changed == {f"ExecStart={program} serve --wait --config {settings}"}
 
 
 def test_every_file_is_described() -> None:
