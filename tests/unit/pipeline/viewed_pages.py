@@ -22,11 +22,24 @@ from neardup_stream.pipeline.scopes import scope_by
 from neardup_stream.wire.pages import PageDecoder
 from tests.framed_pages import outside_landmarks
 
-__all__ = ["EMPTY", "SHOP", "SKETCH", "arrive", "at", "taught_by", "view", "viewer"]
+__all__ = [
+    "CONTENT_WORDS",
+    "EMPTY",
+    "SHOP",
+    "SKETCH",
+    "arrive",
+    "at",
+    "content_tokens",
+    "is_whole",
+    "taught_by",
+    "view",
+    "viewer",
+]
 
 SKETCH = SketchConfig()
 SHOP = "shop.example"
 EMPTY = FrameTable.empty()
+CONTENT_WORDS = 60
 
 
 def viewer(config: FrameConfig | None = None) -> FrameViewer:
@@ -69,3 +82,11 @@ def taught_by(arrivals: Iterable[Arrival], times: int = 1) -> FrameTable:
     """Return what is stored of a site of which so many pages had the lines of these."""
     lines = [arrival.lines.hashes for arrival in arrivals if arrival.lines is not None]
     return EMPTY.learn(lines * times, 1024)
+
+
+def content_tokens(viewed: Viewed) -> list[int]:
+    return [arrival.content_token_count for arrival in viewed.arrivals]
+
+
+def is_whole(arrival: Arrival) -> bool:
+    return arrival.content_token_count == arrival.token_count and not arrival.whole
