@@ -13,7 +13,7 @@ from neardup_daemon.preparing import sketch_config
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.sketch import SketchConfig
-from neardup_stream.pipeline.classification import SMALL_FRAME
+from neardup_stream.pipeline.contents_inside import SMALL_FRAME
 
 __all__ = ["FRAME_SHARES", "Corpus", "IndexPlan", "RecallRow", "plan_index"]
 

@@ -43,13 +43,8 @@ from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Candidate, Match, version_byte
 from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.pipeline.candidate_comparison import compare, compare_candidates
-from neardup_stream.pipeline.classification import (
-    MIN_CONTENT_SHINGLES,
-    VerdictConfig,
-    are_alike_known,
-    contents_inside,
-    least_content_inside,
-)
+from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES, VerdictConfig
+from neardup_stream.pipeline.contents_inside import are_alike_known, contents_inside, least_content_inside
 from neardup_stream.pipeline.indexed import banded_page, indexed_pages
 from neardup_stream.pipeline.pair_figures import text_figures
 from neardup_stream.stores.page_record import PageRecord

@@ -12,8 +12,8 @@ from neardup_stream.pipeline.classification import (
     MIN_CONTENT_SHINGLES,
     SHORT_CONTAINMENT,
     SHORT_CONTENT_INSIDE,
-    SMALL_FRAME,
 )
+from neardup_stream.pipeline.contents_inside import SMALL_FRAME
 
 __all__ = [
     "content_containment",

@@ -15,7 +15,7 @@ from neardup_daemon.query_api.problems import Refused
 from neardup_daemon.settings.query_api import Api, is_loopback
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.pipeline.classification import SMALL_FRAME
+from neardup_stream.pipeline.contents_inside import SMALL_FRAME
 
 
 class Gauges:

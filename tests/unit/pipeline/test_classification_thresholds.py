@@ -1,113 +1,29 @@
 """The table of thresholds: on each one a pair has one class, and just below or above it another."""
 
 from dataclasses import fields
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from neardup_stream.errors import InvariantBroken
-from neardup_stream.fingerprints.framed import SHORT_SHINGLES, WholeOverlaps
-from neardup_stream.fingerprints.sketch import SketchConfig
-from neardup_stream.pipeline import classification
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES
+from neardup_stream.pipeline import classification, contents_inside
 from neardup_stream.pipeline.classification import ClassifiedPair, PairClass, VerdictConfig, classify
-from neardup_stream.pipeline.pair_figures import ContentFigures, PairFigures, WholeFigures, no_wholes
-
-SKETCHED = VerdictConfig(
-    SketchConfig(),
-    near_resemblance=0.5,
-    near_containment=0.6,
-    contained_containment=0.85,
-    content_containment=0.7,
+from neardup_stream.pipeline.pair_figures import PairFigures, no_wholes
+from tests.unit.pipeline.figured_pairs import (
+    ALIKE,
+    APART,
+    BOTH_FRAMED,
+    ONE_FRAMED,
+    SKETCHED,
+    Contents,
+    Wholes,
+    classified,
+    figures,
 )
+
 SIMHASH = VerdictConfig(None, distance_bits=3)
 HAIR = 1e-9
-
-
-class Contents(NamedTuple):
-    """The figures of two contents: of 100 shingles, and far from every threshold if nothing is said.
-
-    Frames that are known are more than half of their pages.
-    """
-
-    resemblance: float = 0.0
-    own: float = 0.0
-    other: float = 0.0
-    counts: tuple[int, int] = (100, 100)
-    framed: tuple[bool, bool] = (False, False)
-    frame_share: float = 0.8
-
-
-class Wholes(NamedTuple):
-    """The figures of two whole texts that are alike as a whole, and share their contents."""
-
-    resemblance: float = 1.0
-    own: float = 1.0
-    other: float = 1.0
-    contents_inside: tuple[float, float] = (1.0, 1.0)
-    contents_common: tuple[float, float] = (0.0, 0.0)
-    samples: tuple[int, int] = (16, 16)
-    counts: tuple[int, int] = (1000, 1000)
-    left: tuple[int, int] = (100, 100)
-
-
-def column(value: float) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    return np.array([value], np.float64)
-
-
-def figures(contents: Contents, wholes: Wholes | None, *, is_same_text: bool = False) -> PairFigures:
-    def wholes_of(rows: object) -> WholeFigures:
-        assert wholes is not None, rows
-        shares = (wholes.resemblance, wholes.own, wholes.other, *wholes.contents_inside, *wholes.samples)
-        return WholeFigures(
-            WholeOverlaps(*map(column, shares)),
-            np.array([wholes.contents_common]).T,
-            np.array([wholes.counts]).T,
-            np.array([wholes.left]).T,
-        )
-
-    own_count, other_count = contents.counts
-    own_framed, other_framed = contents.framed
-    return PairFigures(
-        np.array([is_same_text]),
-        np.array([64], np.uint8),
-        ContentFigures(
-            resemblances=column(contents.resemblance),
-            own=column(contents.own),
-            other=column(contents.other),
-            own_counts=np.array([own_count]),
-            other_counts=np.array([other_count]),
-            own_framed=np.array([own_framed]),
-            other_framed=np.array([other_framed]),
-            frame_shares=column(contents.frame_share * any(contents.framed)),
-        ),
-        wholes_of,
-    )
-
-
-def classified(contents: Contents, wholes: Wholes | None = None) -> ClassifiedPair:
-    """Return the pair, which must have the same class from the other side."""
-    (found,) = classify(figures(contents, wholes), SKETCHED).pairs()
-    back = contents._replace(
-        own=contents.other, other=contents.own, counts=contents.counts[::-1], framed=contents.framed[::-1]
-    )
-    wholes_back = wholes and wholes._replace(
-        own=wholes.other,
-        other=wholes.own,
-        contents_inside=wholes.contents_inside[::-1],
-        contents_common=wholes.contents_common[::-1],
-        samples=wholes.samples[::-1],
-        counts=wholes.counts[::-1],
-        left=wholes.left[::-1],
-    )
-    (mirrored,) = classify(figures(back, wholes_back), SKETCHED).pairs()
-    assert (mirrored.name, mirrored.view) == (found.name, found.view)
-    return found
-
-
-ALIKE = Contents(0.9, 0.8, 0.8)
-APART = Contents(0.1, 0.1, 0.1)
-ONE_FRAMED, BOTH_FRAMED = (True, False), (True, True)
 NO_FRAME_SHARE = (1000, 1000)
 
 # Threshold, what is on it, what is a hair beside it, and the classes of both.
@@ -261,11 +177,9 @@ BY_WHOLE: list[tuple[str, Wholes, Wholes]] = [
 ]
 
 
-def ids(table: list[tuple[str, Contents, Contents, PairClass, PairClass]]) -> list[str]:
-    return [row[0] for row in table]
-
-
-@pytest.mark.parametrize(("threshold", "on", "beside", "name", "other_name"), BY_CONTENT, ids=ids(BY_CONTENT))
+@pytest.mark.parametrize(
+    ("threshold", "on", "beside", "name", "other_name"), BY_CONTENT, ids=[row[0] for row in BY_CONTENT]
+)
 def test_contents_have_another_class_beside_a_threshold(
     threshold: str, on: Contents, beside: Contents, name: PairClass, other_name: PairClass
 ) -> None:
@@ -284,7 +198,7 @@ def test_whole_texts_are_near_on_a_threshold_and_not_beside_it(
 
     assert threshold
     assert (found.name, found.view) == ("near", "whole")
-    assert (found.resemblance, found.own, found.other) == on[:3]
+    assert found.resemblance == on.resemblance
     missed = classified(contents, beside)
     assert (missed.name, missed.view) == ("below_threshold", "content")
 
@@ -326,7 +240,8 @@ def test_whole_texts_of_pages_without_a_frame_are_never_asked_for() -> None:
 
 def test_the_table_has_every_threshold() -> None:
     tested = {row[0] for row in BY_CONTENT} | {row[0] for row in BY_WHOLE}
-    constants = {name for name in vars(classification) if name.isupper() and not name.startswith("_")}
+    names = {*vars(classification), *vars(contents_inside)}
+    constants = {name for name in names if name.isupper() and not name.startswith("_")}
     settable = {field.name for field in fields(VerdictConfig)} - {"sketch", "distance_bits"}
 
     assert (constants | settable) - {"WORD_BITS"} <= tested
