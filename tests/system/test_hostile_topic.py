@@ -49,10 +49,12 @@ def test_every_hostile_page_has_its_outcome_and_the_daemon_lives_on(site: Site) 
         stop, unwell = Event(), list[int]()
         watcher = Thread(target=_watch, args=(daemon, stop, unwell))
         watcher.start()
-        asyncio.run(_send(site, values))
-        daemon.wait_for_pages(len(values), timeout_seconds=100)
-        stop.set()
-        watcher.join()
+        try:
+            asyncio.run(_send(site, values))
+            daemon.wait_for_pages(len(values), timeout_seconds=100)
+        finally:
+            stop.set()
+            watcher.join()
         outcomes, metrics = daemon.outcomes(), daemon.metrics()
         assert daemon.stop() == 0
 
