@@ -22,7 +22,8 @@ __all__ = ["Answered", "QueryApi", "query_api_at", "start_query_api"]
 
 START_SECONDS = 60
 STOP_SECONDS = 60
-ANSWER_SECONDS = 60
+ANSWER_SECONDS = 120
+"""More than a daemon takes for any of its answers here: a request that waits for a decision has one."""
 
 
 class Answered(NamedTuple):
