@@ -17,7 +17,7 @@ from neardup_stream.streams.kafka.config import (
     KafkaSourceConfig,
     OutOfRange,
 )
-from neardup_stream.streams.kafka.producers import largest_message_bytes
+from neardup_stream.streams.kafka.producers import discard_producer, largest_message_bytes, open_producer
 from neardup_stream.streams.kafka.source import KafkaSource
 from neardup_stream.streams.kafka.topic_limits import TopicLimit
 from neardup_stream.streams.kafka.transactions import KafkaTransactions, KafkaTransactionsConfig
@@ -51,14 +51,16 @@ class KafkaStage:
             request_timeout_seconds=self.request_timeout_seconds,
         )
 
-    def member(self) -> KafkaTransactions:
-        return KafkaTransactions(
-            KafkaTransactionsConfig(
-                events=self.limit("events"),
-                dead_letters=self.limit("letters"),
-                group_id=f"{self.prefix}-group",
-            )
+    @property
+    def config(self) -> KafkaTransactionsConfig:
+        return KafkaTransactionsConfig(
+            events=self.limit("events"),
+            dead_letters=self.limit("letters"),
+            group_id=f"{self.prefix}-group",
         )
+
+    def member(self) -> KafkaTransactions:
+        return KafkaTransactions(self.config)
 
     def limit(self, topic: str) -> TopicLimit:
         return TopicLimit(
@@ -124,17 +126,19 @@ async def test_what_a_paused_process_sent_is_there_for_those_who_read_uncommitte
     stage: KafkaStage,
 ) -> None:
     first, _ = stage.partitions
-    async with stage.member() as paused, stage.member() as successor:
-        await paused.open([first])
-        producer = paused._producers[first]
-        await producer.begin_transaction()
-        await producer.send_and_wait(f"{stage.prefix}-events", b"half")
-        assert await stage.read("events", is_open=True) == []
+    paused = await open_producer(stage.config.producer_options(first), stage.connection)
+    try:
+        async with stage.member() as successor:
+            await paused.begin_transaction()
+            await paused.send_and_wait(f"{stage.prefix}-events", b"half")
+            assert await stage.read("events", is_open=True) == []
 
-        await successor.open([first])  # which cuts it
-        await successor.deliver(
-            first, events=[Message(key=b"k", value=b"whole")], dead_letters=(), next_offset=1
-        )
+            await successor.open([first])  # which cuts it
+            await successor.deliver(
+                first, events=[Message(key=b"k", value=b"whole")], dead_letters=(), next_offset=1
+            )
+    finally:
+        await discard_producer(paused)
 
     assert await stage.read("events") == [b"whole"]
     assert await stage.read("events", "read_uncommitted") == [b"half", b"whole"]
@@ -192,8 +196,7 @@ async def test_a_paused_broker_costs_the_transaction_and_nothing_else(
 ) -> None:
     first, _ = stage.partitions
     async with replace(stage, request_timeout_seconds=1).member() as member:
-        await member.open([first])
-        await member.deliver(first, events=[Message(key=b"k", value=b"1")], dead_letters=(), next_offset=1)
+        await _delivered(member, first, 1)
         kafka_broker.freeze()
         try:
             with pytest.raises(StreamUnavailable, match="no answer in time"):
@@ -202,10 +205,7 @@ async def test_a_paused_broker_costs_the_transaction_and_nothing_else(
                 )
         finally:
             kafka_broker.thaw()
-        if await _opened(member, [first]) == {first: 1}:
-            await member.deliver(
-                first, events=[Message(key=b"k", value=b"2")], dead_letters=(), next_offset=2
-            )
+        await _delivered(member, first, 2)
 
     assert await stage.read("events") == [b"1", b"2"]
 
@@ -215,18 +215,16 @@ async def test_a_topic_that_is_deleted_ends_a_transaction_by_its_name(stage: Kaf
     async with replace(stage, request_timeout_seconds=2).member() as member:
         stage.broker.delete_topic(f"{stage.prefix}-events")
         with pytest.raises(ConfigError, match=f"no topic {stage.prefix}-events.*create it"):
-            await _delivered(member, first)
+            await _delivered(member, first, 1)
 
 
-async def _delivered(member: KafkaTransactions, partition: Partition) -> None:
-    """Deliver once nothing is unavailable any more."""
+async def _delivered(member: KafkaTransactions, partition: Partition, number: int) -> None:
+    """Deliver a number as the event before the offset of this number, once, whatever is unavailable."""
+    event = Message(key=b"k", value=b"%d" % number)
     async with asyncio.timeout(60):
-        while True:
-            await _opened(member, [partition])
+        while (await _opened(member, [partition])).get(partition) != number:
             with suppress(StreamUnavailable):
-                await member.deliver(
-                    partition, events=[Message(key=b"k", value=b"1")], dead_letters=(), next_offset=1
-                )
+                await member.deliver(partition, events=[event], dead_letters=(), next_offset=number)
                 return
 
 
