@@ -82,12 +82,13 @@ async def test_with_the_master_alone_an_answer_may_come_first(pair: Pair) -> Non
 
 
 async def test_a_replica_that_hears_nothing_is_waited_for_and_then_named(pair: Pair) -> None:
-    async with RedisClient(config(pair, SHORT_SECONDS)) as client:
+    hasty = RedisClient(config(pair, SHORT_SECONDS))
+    async with RedisClient(config(pair)) as client, hasty:
         await run(client, WRITE, "before")
         pair.link.half_open()
 
         with pytest.raises(StoreUnavailable, match=r"waited 0\.2 seconds; see that a replica runs") as raised:
-            await run(client, WRITE, "during")
+            await run(hasty, WRITE, "during")
         pair.link.heal()
         pair.replica.follow(pair.link.port)
 
@@ -98,14 +99,15 @@ async def test_a_replica_that_hears_nothing_is_waited_for_and_then_named(pair: P
 
 async def test_what_others_wrote_is_not_published_before_the_replica_has_it(pair: Pair) -> None:
     """Else a row, stored but not replicated, would be read again and sent."""
-    async with RedisClient(config(pair, SHORT_SECONDS)) as client:
+    hasty = RedisClient(config(pair, SHORT_SECONDS))
+    async with RedisClient(config(pair)) as client, hasty:
         await run(client, WRITE, "old")
         pair.link.half_open()
         async with RedisClient(RedisConfig(pair.master.url)) as other:
             await run(other, WRITE, "new")
 
         with pytest.raises(StoreUnavailable):
-            await run(client, READ)
+            await run(hasty, READ)
 
 
 async def test_many_calls_wait_once_and_forgotten_scripts_are_sent_again(pair: Pair) -> None:
