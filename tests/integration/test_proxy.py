@@ -79,6 +79,7 @@ def test_a_half_open_connection_answers_nothing_and_is_reset_when_healed(proxy: 
 
         with pytest.raises(TimeoutError):
             answers(client)
+        wait_until(lambda: proxy.harmed_count == 1, PATIENT_SECONDS)
         proxy.heal()
         with pytest.raises(ConnectionResetError):
             client.recv(100)

@@ -54,6 +54,11 @@ class Proxy:
         """How many connections pass through it now."""
         return len(self._links)
 
+    @property
+    def harmed_count(self) -> int:
+        """How many of them have lost bytes."""
+        return sum(link.lost_bytes for link in tuple(self._links))
+
     def delay(self, seconds: float) -> None:
         """Hold every piece back for so long, in both directions."""
         self._delay_seconds = seconds
