@@ -131,10 +131,10 @@ def test_a_daemon_that_is_stopped_while_the_broker_is_silent_ends_with_3(
             publish(site, page_json("a", essay(1)))
             daemon.wait_for_pages(1)
             name = "neardup_in_flight_pages"
-            wait_until(lambda: daemon.metrics(name)[name] == 0, WAIT_SECONDS)
+            wait_until(lambda: daemon.metrics(name).get(name) == 0, WAIT_SECONDS)
             server.process.freeze()  # the next page is still in flight when the broker falls silent
             publish(site, page_json("b", essay(2)))
-            wait_until(lambda: daemon.metrics(name)[name] > 0, WAIT_SECONDS)
+            wait_until(lambda: daemon.metrics(name).get(name, 0) > 0, WAIT_SECONDS)
             broker.freeze()
             server.process.thaw()
 

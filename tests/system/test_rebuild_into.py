@@ -75,7 +75,7 @@ def portion(number: int) -> list[Message]:
 
 
 def is_planned_anew(daemon: Daemon) -> bool:
-    return daemon.metrics("neardup_limit")[PLANNED] == 20_000_000
+    return daemon.metrics("neardup_limit").get(PLANNED) == 20_000_000
 
 
 def test_tables_change_while_two_daemons_run_and_the_command_is_killed_at_each_step(
