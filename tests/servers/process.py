@@ -19,6 +19,7 @@ __all__ = [
     "ServerFailed",
     "ServerMissing",
     "ServerProcess",
+    "children_of",
     "find_program",
     "free_ports",
     "is_asleep",
@@ -150,14 +151,27 @@ def is_asleep(pid: int) -> bool:
 
 def is_running(pid: int) -> bool:
     """Return whether any thread of a process has not ended: until then the process holds its locks."""
-    threads: list[Path] = []
-    with suppress(FileNotFoundError):
-        threads += Path(f"/proc/{pid}/task").iterdir()
-    for thread in threads:
+    for thread in _threads(pid):
         with suppress(FileNotFoundError, ProcessLookupError):  # it ended while we looked
             if _state(thread) not in "XZ":
                 return True
     return False
+
+
+def children_of(pid: int) -> list[int]:
+    """Return the processes that a process has started and not waited for; none once it has ended."""
+    found: list[int] = []
+    for thread in _threads(pid):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended while we looked
+            found += map(int, (thread / "children").read_text(encoding="ascii").split())
+    return found
+
+
+def _threads(pid: int) -> list[Path]:
+    """Return their directories; none once the process has ended."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return list(Path(f"/proc/{pid}/task").iterdir())
+    return []
 
 
 def _state(thread: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.daemon import start_daemon
-from tests.servers.process import wait_until
+from tests.servers.process import children_of, wait_until
 from tests.system.conftest import Site
 from tests.system.test_progress import on_terminal
 
@@ -52,11 +52,6 @@ LINE = "compiling the kernels of 'freeze' for this machine, once"
 EVENT = "kernel_compilation_started"
 
 
-def _children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-
-
 def _command_line(pid: int) -> bytes:
     return Path(f"/proc/{pid}/cmdline").read_bytes()
 
@@ -65,9 +60,9 @@ def test_all_that_pages_need_is_compiled_before_kafka_is_contacted(site: Site) -
     with start_daemon([*site.settings, "kafka.bootstrap_servers=127.0.0.1:1"]) as daemon:
         wait_until(lambda: "dependency_unavailable" in daemon.log(), 60)
 
-        (worker,) = _children(daemon.pid)
+        (worker,) = children_of(daemon.pid)
         assert _command_line(worker) == _command_line(daemon.pid)  # forked from it, so it has the kernels
-        assert len(_children(worker)) == 1  # which is forked once a page was prepared
+        assert len(children_of(worker)) == 1  # which is forked once a page was prepared
         assert daemon.stop() == 0
 
 

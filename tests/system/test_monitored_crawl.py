@@ -4,10 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 
-from tests.servers.process import is_running, wait_until
+from tests.servers.process import children_of, is_running, wait_until
 from tests.system.conftest import call
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +43,7 @@ def test_a_broker_that_is_killed_ends_all_of_it_with_one_line(tmp_path: Path) ->
         assert running.stdout is not None
         list(takewhile(lambda line: line != LAST_LINE, running.stdout))
         children = descendants(running.pid)
-        (broker,) = [pid for pid in children if Path(f"/proc/{pid}/comm").read_text() == "java\n"]
+        (broker,) = filter(is_java, children)
         os.kill(broker, signal.SIGKILL)
         _, complaint = running.communicate(timeout=60)
 
@@ -53,18 +54,16 @@ def test_a_broker_that_is_killed_ends_all_of_it_with_one_line(tmp_path: Path) ->
 
 def descendants(pid: int) -> set[int]:
     """Return the processes that a process has started, and those that these have."""
-    found, parents = set[int](), {int(each.name): _parent(each) for each in Path("/proc").glob("[0-9]*")}
-    waiting = [pid]
+    found, waiting = set[int](), [pid]
     while waiting:
-        parent = waiting.pop()
-        new = {child for child, its in parents.items() if its == parent} - found
+        new = set(children_of(waiting.pop())) - found
         found |= new
         waiting += new
     return found
 
 
-def _parent(directory: Path) -> int:
-    try:
-        return int((directory / "stat").read_text().rpartition(")")[2].split()[1])
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
+def is_java(pid: int) -> bool:
+    """Return whether a process is a Java program; not if it has ended."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8") == "java\n"
+    return False

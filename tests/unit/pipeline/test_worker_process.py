@@ -17,6 +17,7 @@ from neardup_stream.pipeline.worker_limits import WorkerLimits
 from neardup_stream.pipeline.worker_main import OUT_OF_MEMORY, SHORT_OF_MEMORY, Job
 from neardup_stream.pipeline.worker_process import STARTS, WorkEnded, WorkerProcess, WorkFailed
 from tests.bad_work import load, load_killed, load_nothing
+from tests.servers.process import children_of
 
 LIMITS = WorkerLimits(cpu_seconds=0.2, memory_bytes=64 << 20)
 
@@ -24,7 +25,7 @@ LIMITS = WorkerLimits(cpu_seconds=0.2, memory_bytes=64 << 20)
 @pytest.fixture(autouse=True)
 def others() -> frozenset[int]:
     """The processes of ours that no test of this file has started."""
-    return frozenset(_children(os.getpid()))
+    return frozenset(children_of(os.getpid()))
 
 
 @pytest.fixture(params=["program", "fork"])
@@ -37,13 +38,9 @@ def worker(request: pytest.FixtureRequest) -> Iterator[WorkerProcess]:
     process.close()
 
 
-def _children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def _parents(others: frozenset[int]) -> list[int]:
     """Return the parents of the processes that work."""
-    return [pid for pid in _children(os.getpid()) if pid not in others]
+    return [pid for pid in children_of(os.getpid()) if pid not in others]
 
 
 def test_work_is_done_in_another_process(worker: WorkerProcess, others: frozenset[int]) -> None:
@@ -51,7 +48,7 @@ def test_work_is_done_in_another_process(worker: WorkerProcess, others: frozense
     assert worker.call(b"") == b""
     assert worker.call(b"x" * 5_000_000) == b"x" * 5_000_000
     (parent,) = _parents(others)
-    assert len(_children(parent)) == 1
+    assert len(children_of(parent)) == 1
 
 
 ENDS = {
@@ -144,20 +141,20 @@ def test_time_is_counted_for_each_request_alone(worker: WorkerProcess) -> None:
 
 def test_signals_for_the_daemon_do_not_end_its_worker(worker: WorkerProcess, others: frozenset[int]) -> None:
     (parent,) = _parents(others)
-    (child,) = _children(parent)
+    (child,) = children_of(parent)
     for pid in (parent, child):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             os.kill(pid, number)
 
     assert worker.call(b"a") == b"a"
-    assert _children(parent) == [child]
+    assert children_of(parent) == [child]
 
 
 def test_closing_leaves_no_process(worker: WorkerProcess, others: frozenset[int]) -> None:
     (parent,) = _parents(others)
     with ExitStack() as stack:
         endings = []
-        for pid in (parent, *_children(parent)):
+        for pid in (parent, *children_of(parent)):
             endings.append(os.pidfd_open(pid))
             stack.callback(os.close, endings[-1])
 
