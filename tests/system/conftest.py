@@ -21,6 +21,7 @@ from tests.servers.redis import RedisServer, start_redis
 
 COMMAND_SECONDS = 90
 POLL_MILLISECONDS = 200
+NAMESPACE = "redis.namespace="
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,21 @@ class StoredIndex:
         assert run.returncode == 0, run.stderr
         return json.loads(run.stdout)
 
+    @property
+    def namespace(self) -> str:
+        """What the names of its keys begin with."""
+        return namespace_of(self.settings)
+
     def keys(self, pattern: str = "*") -> dict[bytes, bytes | None]:
         """Return every key of this server and what is in it; `pattern` restricts them."""
         with redis.Redis.from_url(self.server.url) as client:
             return {key: client.dump(key) for key in client.scan_iter(match=pattern)}
+
+
+def namespace_of(settings: Sequence[str]) -> str:
+    """Return the namespace among settings."""
+    (namespace,) = (each.removeprefix(NAMESPACE) for each in settings if each.startswith(NAMESPACE))
+    return namespace
 
 
 def call(

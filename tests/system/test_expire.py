@@ -59,7 +59,7 @@ def test_an_index_that_is_not_there_is_not_founded(index: StoredIndex) -> None:
 
     assert run.returncode == 2
     assert "nothing is stored" in run.stderr.decode()
-    assert not index.keys(f"{index.settings[1].partition('=')[2]}*")
+    assert not index.keys(f"{index.namespace}:*")
 
 
 def until_a_second_has_passed() -> None:

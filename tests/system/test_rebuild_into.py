@@ -29,7 +29,7 @@ from tests.servers.program import piped_program
 from tests.servers.proxy import start_proxy
 from tests.servers.query_api import start_query_api
 from tests.servers.redis import RedisCluster, RedisServer
-from tests.system.conftest import StoredIndex, call
+from tests.system.conftest import StoredIndex, call, namespace_of
 
 QUIET_SECONDS = 60
 SIGKILLED = -9
@@ -42,7 +42,6 @@ STEPS = (
 )
 NEW_SETTINGS = "[index]\nexpected_pages = 20_000_000\nblocks = 3\nsubstrings = 2\n"
 URL = "https://example.com/{}"
-NAMESPACE = "redis.namespace="
 PLANNED = 'neardup_limit{setting="index.expected_pages"}'
 
 
@@ -54,8 +53,8 @@ def lay_out(settings: Sequence[str], pages: int, kill: str = "") -> subprocess.C
 
 def layouts(server: RedisServer | RedisCluster, settings: Sequence[str]) -> set[bytes]:
     """Return the layouts that have buckets: `t` for that of the creation, then `t1.`, `t2.`."""
-    (namespace,) = [each[len(NAMESPACE) :] for each in settings if each.startswith(NAMESPACE)]
-    found = [re.search(rb"}:(t(?:\d+\.)?)\d+:", key) for key in keys_of(server, f"{namespace}:*")]
+    keys = keys_of(server, f"{namespace_of(settings)}:*")
+    found = [re.search(rb"}:(t(?:\d+\.)?)\d+:", key) for key in keys]
     return {each[1] for each in found if each}
 
 
@@ -234,17 +233,16 @@ def test_it_continues_where_redis_is_unavailable_around_the_fill(index: StoredIn
 
 async def test_a_second_one_is_refused_while_the_first_is_at_work(index: StoredIndex) -> None:
     await asyncio.to_thread(index.hold, *(page_json(name, essay(1)) for name in "ab"))
-    (namespace,) = (each[len(NAMESPACE) :] for each in index.settings if each.startswith(NAMESPACE))
-    before = index.keys(f"{namespace}:*")
+    before = index.keys(f"{index.namespace}:*")
     schema_id = next(key for key in before if b"{" in key).decode().split(":")[1]
     async with RedisClient(RedisConfig(index.server.url)) as client:
-        lease = Lease(client, laying_key(namespace, schema_id), "'rebuild --into'")
+        lease = Lease(client, laying_key(index.namespace, schema_id), "'rebuild --into'")
         await lease.take()
         refused = await lease.hold(asyncio.to_thread(lay_out, index.settings, 200_000))
 
     assert refused.returncode == 2
     assert f"another 'rebuild --into' is at work, process {os.getpid()} on ".encode() in refused.stderr
-    assert index.keys(f"{namespace}:*") == before
+    assert index.keys(f"{index.namespace}:*") == before
     assert (await asyncio.to_thread(lay_out, index.settings, 200_000)).returncode == 0
 
 
@@ -257,7 +255,7 @@ def test_one_that_was_paused_while_another_began_ends_with_an_error(index: Store
         redis.Redis.from_url(index.server.url) as client,
     ):
         wait_until(lambda: is_paused(run.child.pid), 60)
-        (lease,) = keys_of(index.server, "*:laying")
+        (lease,) = keys_of(index.server, f"{index.namespace}:*:laying")
         wait_until(lambda: not client.exists(lease), 60)
         client.set(lease, "process 1 on host 0 0")
         run.child.send_signal(signal.SIGCONT)

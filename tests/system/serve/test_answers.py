@@ -186,14 +186,14 @@ def test_clusters_that_are_one_since_they_were_surveyed_are_listed_once(redis_se
 
 
 def test_nothing_is_written_whatever_is_asked(held: StoredIndex, api: QueryApi) -> None:
-    before = held.keys()
+    before = held.keys(f"{held.namespace}:*")
 
     for path in (f"/v1/pages?url={A}", "/v1/pages?url=none", "/v1/hosts", f"/v1/explain?url={A}&url={B}"):
         api.get(path)
     api.post("/v1/query", page_json("new", essay(1)))
     api.post("/v1/compare", comparing({"url": A}, {"url": "https://example.com/new", "text": essay(1)}))
 
-    assert held.keys() == before
+    assert held.keys(f"{held.namespace}:*") == before
 
 
 @pytest.mark.parametrize(
