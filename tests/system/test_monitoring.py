@@ -224,14 +224,15 @@ def breaking(groups: Mapping[str, Group], stack: ExitStack, worn: set[str]) -> I
     restarts = threading.Thread(target=lambda: restart_often(groups["neardup-restarting"], stack, enough))
     wear = threading.Thread(target=lambda: wear_out(groups["neardup-worn"], worn, enough))
     restarts.start()
-    break_once(groups)
-    wear.start()
     try:
+        break_once(groups)
+        wear.start()
         yield
     finally:
         enough.set()
         for faults in (wear, restarts):
-            faults.join()
+            if faults.ident is not None:  # it was started
+                faults.join()
 
 
 def wear_out(group: Group, fired: set[str], enough: threading.Event) -> None:

@@ -63,10 +63,12 @@ def start_collector() -> Iterator[Collector]:
     with Collector() as collector:
         serving = threading.Thread(target=collector.serve_forever)
         serving.start()
-        yield collector
-        collector.may_answer.set()
-        collector.shutdown()
-        serving.join()
+        try:
+            yield collector
+        finally:
+            collector.may_answer.set()
+            collector.shutdown()
+            serving.join()
 
 
 def test_a_stopped_daemon_has_sent_the_spans_of_all_its_batches_with_links_to_the_crawlers(
