@@ -7,7 +7,7 @@ import signal
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from tests.chaos.arena import SESSION_SECONDS, Arena, build_arena
+from tests.chaos.arena import Arena, build_arena
 from tests.chaos.crawl import crawl
 from tests.chaos.faults import Fate
 from tests.chaos.feeding import Feed
@@ -85,7 +85,7 @@ def test_a_paused_process_is_fenced_by_the_owner_of_its_partitions(
             successor.wait_until_ready()
             wait_until_quiet(settings, QUIET_SECONDS)
             paused.signal(signal.SIGCONT)
-            wait_until(lambda: "dependency_unavailable" in paused.log(), 10 * SESSION_SECONDS)
+            wait_until(lambda: "dependency_unavailable" in paused.log(), QUIET_SECONDS)
             arena.publish(crawl(100, seed=9))
             wait_until_quiet(settings, QUIET_SECONDS)
             assert (paused.stop(), successor.stop()) == (0, 0)
