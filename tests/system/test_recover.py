@@ -1,7 +1,6 @@
 """An index that Redis lost in three ways, and `recover`: events and clusters agree, no text is given up."""
 
 import asyncio
-import json
 import shlex
 import signal
 from collections import defaultdict
@@ -24,6 +23,7 @@ from neardup_stream.wire.events import from_message
 from tests.chaos.crawl import crawl
 from tests.chaos.fleet import serving
 from tests.chaos.judging import stored_partition, violations, wait_until_quiet
+from tests.chaos.moving_crawl import expected_partition, family_of
 from tests.kafka_topics import delete_below
 from tests.servers.daemon import start_daemon
 from tests.servers.process import is_paused, wait_until
@@ -102,27 +102,8 @@ def own(site: Site) -> Iterator[Own]:
         yield Own(site, client)
 
 
-def family_of(message: Message) -> str | None:
-    """Return the family of a page's text; None for no page, or one too short."""
-    try:
-        text = json.loads(message.value or b"{}").get("text", "")
-    except ValueError:
-        return None
-    return next((word.partition("x")[0] for word in text.split() if word.startswith("word")), None)
-
-
 def page_of(message: Message) -> str:
     return (message.key or b"").decode()
-
-
-def expected_partition(messages: Sequence[Message]) -> frozenset[frozenset[str]]:
-    """Return the clusters of an uncut run: the pages whose last texts are of one family."""
-    last = {page_of(message): family_of(message) for message in messages}
-    families: defaultdict[str, set[str]] = defaultdict(set)
-    for page, family in last.items():
-        if family is not None:
-            families[family].add(page)
-    return frozenset(frozenset(pages) for pages in families.values() if len(pages) > 1)
 
 
 def deletions_for_another_text(
