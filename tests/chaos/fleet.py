@@ -10,10 +10,11 @@ from contextlib import ExitStack
 from http import HTTPStatus
 
 from tests.chaos.faults import Fate, point_of
+from tests.chaos.judging import wait_until_quiet
 from tests.servers.daemon import START_SECONDS, Daemon, start_daemon
 from tests.servers.process import wait_until
 
-__all__ = ["live_through", "serving"]
+__all__ = ["finish", "live_through", "serving"]
 
 POINT_SECONDS = 10.0
 """How long a process may take to come to its point; then it is killed wherever it is."""
@@ -70,6 +71,23 @@ def serving(stack: ExitStack, settings: Sequence[str], daemon_count: int) -> lis
     for daemon in daemons:
         daemon.wait_until_ready()
     return daemons
+
+
+def finish(settings: Sequence[str], daemon_count: int, quiet_seconds: float) -> None:
+    """Let daemons without faults process what is left.
+
+    Args:
+        settings: of every daemon.
+        daemon_count: how many share the work.
+        quiet_seconds: the longest time in which nothing may be committed.
+
+    Raises:
+        TimeoutError: nothing was, for so long.
+    """
+    with ExitStack() as stack:
+        daemons = serving(stack, settings, daemon_count)
+        wait_until_quiet(settings, quiet_seconds)
+        assert [daemon.stop() for daemon in daemons] == [0] * daemon_count
 
 
 def _live(settings: Sequence[str], fate: Fate, count_fault: Callable[[str], None]) -> bool:

@@ -3,7 +3,6 @@
 import os
 import random
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
@@ -11,8 +10,8 @@ from tests.chaos.arena import Arena, build_arena
 from tests.chaos.crawl import crawl
 from tests.chaos.faults import Fate
 from tests.chaos.feeding import Feed
-from tests.chaos.fleet import live_through, serving
-from tests.chaos.judging import violations, wait_until_quiet
+from tests.chaos.fleet import finish, live_through
+from tests.chaos.judging import violations
 from tests.chaos.repeats import repeated_messages
 from tests.chaos.storming import storm
 from tests.servers.kafka import KafkaBroker
@@ -44,7 +43,7 @@ def test_fifty_kills_and_as_many_paused_processes_as_befit_them(arena: Arena) ->
 
     met = live_through(exactly_once(arena), fates(), 2, feed.more)
     feed.rest()
-    finish(arena)
+    finish(exactly_once(arena), 1, QUIET_SECONDS)
 
     print(f"\nseed {SEED}: {met.total()} faults over {PAGES} records: {dict(sorted(met.items()))}")
     assert met.total() >= KILLS
@@ -60,7 +59,7 @@ def test_a_storm_of_rebalances(arena: Arena) -> None:
 
     changes = storm(exactly_once(arena), feed, SEED, count, PAUSE_SECONDS)
     feed.rest()
-    finish(arena)
+    finish(exactly_once(arena), 1, QUIET_SECONDS)
 
     print(f"\nseed {SEED}: {dict(changes)} over {PAGES} records")
     assert repeated_messages(arena.settings) == []
@@ -82,10 +81,3 @@ def fates() -> Iterator[Fate]:
             kill=later if stop or number % 2 else "",
             moment_seconds=dice.uniform(0.0, 1.5),
         )
-
-
-def finish(arena: Arena) -> None:
-    with ExitStack() as stack:
-        (daemon,) = serving(stack, exactly_once(arena), 1)
-        wait_until_quiet(arena.settings, QUIET_SECONDS)
-        assert daemon.stop() == 0

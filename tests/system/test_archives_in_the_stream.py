@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterable
-from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 
@@ -14,8 +13,8 @@ from tests.chaos.arena import CALM, SESSION_SECONDS, Arena, build_arena
 from tests.chaos.crawl import crawl
 from tests.chaos.faults import Fate
 from tests.chaos.feeding import Feed
-from tests.chaos.fleet import live_through, serving
-from tests.chaos.judging import record_states, violations, wait_until_quiet
+from tests.chaos.fleet import finish, live_through
+from tests.chaos.judging import record_states, violations
 from tests.pipelines import essay, page_json
 from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
@@ -84,10 +83,7 @@ def test_the_promises_hold_while_daemons_die_and_archives_change(
 
     met = live_through(settings, FATES, 2, on_fault)
     feed.rest()
-    with ExitStack() as stack:
-        (daemon,) = serving(stack, (*settings, *CALM), 1)
-        wait_until_quiet(settings, QUIET_SECONDS)
-        assert daemon.stop() == 0
+    finish((*settings, *CALM), 1, QUIET_SECONDS)
 
     assert met.total() >= len(FATES)
     assert violations(settings) == []

@@ -4,14 +4,12 @@ Judged by a consumer that reads committed: every event and every dead letter is 
 """
 
 import signal
-from collections.abc import Sequence
-from contextlib import ExitStack
 
 from tests.chaos.arena import Arena, build_arena
 from tests.chaos.crawl import crawl
 from tests.chaos.faults import Fate
 from tests.chaos.feeding import Feed
-from tests.chaos.fleet import live_through, serving
+from tests.chaos.fleet import finish, live_through
 from tests.chaos.judging import uncommitted_count, violations, wait_until_quiet
 from tests.chaos.repeats import repeated_messages
 from tests.chaos.storming import storm
@@ -25,13 +23,6 @@ QUIET_SECONDS = 60
 
 def exactly_once(arena: Arena) -> tuple[str, ...]:
     return (*arena.settings, "kafka.delivery=exactly_once")
-
-
-def finish(settings: Sequence[str]) -> None:
-    with ExitStack() as stack:
-        (daemon,) = serving(stack, settings, 1)
-        wait_until_quiet(settings, QUIET_SECONDS)
-        assert daemon.stop() == 0
 
 
 FATES = [
@@ -50,7 +41,7 @@ def test_daemons_that_die_publish_nothing_twice(kafka_broker: KafkaBroker, redis
 
     met = live_through(exactly_once(arena), FATES, 2, feed.more)
     feed.rest()
-    finish(exactly_once(arena))
+    finish(exactly_once(arena), 1, QUIET_SECONDS)
 
     assert met.total() >= len(FATES)
     assert repeated_messages(arena.settings) == []
@@ -65,7 +56,7 @@ def test_a_group_that_is_never_at_rest_publishes_nothing_twice(
 
     storm(exactly_once(arena), feed, seed=7, change_count=3, pause_seconds=1)
     feed.rest()
-    finish(exactly_once(arena))
+    finish(exactly_once(arena), 1, QUIET_SECONDS)
 
     assert repeated_messages(arena.settings) == []
     assert violations(arena.settings) == []
