@@ -9,10 +9,11 @@ from neardup_stream.message import Message
 from tests.chaos.arena import Arena
 from tests.chaos.fleet import serving
 from tests.chaos.judging import wait_until_quiet
+from tests.pipelines import page_json
 from tests.servers.daemon import Daemon
 from tests.servers.process import wait_until
 
-__all__ = ["MEETING_POINTS", "meet"]
+__all__ = ["MEETING_POINTS", "meet", "page"]
 
 MEETING_POINTS = (
     "before records.replace",
@@ -47,6 +48,11 @@ def meet(arena: Arena, pages: Sequence[Message], point: str, still_seconds: floa
             daemon.signal(signal.SIGCONT)
         wait_until_quiet(arena.settings, _STEP_SECONDS)
         assert [daemon.stop() for daemon in daemons] == [0] * len(daemons)
+
+
+def page(name: str, text: str) -> Message:
+    """Return the record of a page, with its name as the key."""
+    return Message(key=name.encode(), value=page_json(name, text))
 
 
 def _partition_count(daemon: Daemon) -> int:

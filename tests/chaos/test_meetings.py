@@ -2,11 +2,10 @@
 
 import pytest
 
-from neardup_stream.message import Message
 from tests.chaos.arena import SESSION_SECONDS, build_arena
 from tests.chaos.judging import stored_partition, violations
-from tests.chaos.meetings import MEETING_POINTS, meet
-from tests.pipelines import essay, page_json
+from tests.chaos.meetings import MEETING_POINTS, meet, page
+from tests.pipelines import essay
 from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
 
@@ -41,7 +40,3 @@ def test_the_same_id_in_two_partitions_is_one_page_with_one_text(
 
     assert violations(arena.settings) == []
     assert not stored_partition(arena.settings)
-
-
-def page(name: str, text: str) -> Message:
-    return Message(key=name.encode(), value=page_json(name, text))

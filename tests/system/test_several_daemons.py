@@ -1,17 +1,14 @@
 """Several daemons of one group: what `make chaos` does for long, for a moment."""
 
-from contextlib import ExitStack
-
-from neardup_stream.message import Message
-from tests.chaos.arena import CALM, SESSION_SECONDS, Arena, build_arena
+from tests.chaos.arena import CALM, SESSION_SECONDS, build_arena
 from tests.chaos.crawl import crawl
 from tests.chaos.faults import Fate
 from tests.chaos.feeding import Feed
-from tests.chaos.fleet import live_through, serving
-from tests.chaos.judging import stored_partition, violations, wait_until_quiet
-from tests.chaos.meetings import meet
+from tests.chaos.fleet import finish, live_through
+from tests.chaos.judging import stored_partition, violations
+from tests.chaos.meetings import meet, page
 from tests.chaos.storming import storm
-from tests.pipelines import essay, page_json
+from tests.pipelines import essay
 from tests.servers.daemon import start_daemon
 from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
@@ -29,25 +26,18 @@ FATES = [
 ]
 
 
-def finish(arena: Arena, daemon_count: int) -> None:
-    with ExitStack() as stack:
-        daemons = serving(stack, (*arena.settings, *CALM), daemon_count)
-        wait_until_quiet(arena.settings, QUIET_SECONDS)
-        assert [daemon.stop() for daemon in daemons] == [0] * daemon_count
-
-
 def test_daemons_that_die_or_are_paused_leave_what_an_uncut_run_leaves(
     kafka_broker: KafkaBroker, redis_server: RedisServer
 ) -> None:
     pages = crawl(1000, seed=3)
     uncut, cut = (build_arena(kafka_broker, redis_server) for _ in range(2))
     uncut.publish(pages)
-    finish(uncut, daemon_count=1)
+    finish((*uncut.settings, *CALM), 1, QUIET_SECONDS)
 
     feed = Feed(cut, pages, len(FATES) + 1)
     met = live_through(cut.settings, FATES, 2, feed.more)
     feed.rest()
-    finish(cut, daemon_count=2)
+    finish((*cut.settings, *CALM), 2, QUIET_SECONDS)
 
     assert met.total() >= len(FATES)
     assert violations(cut.settings) == []
@@ -62,7 +52,7 @@ def test_a_group_that_is_never_at_rest_loses_nothing(
 
     storm(arena.settings, feed, seed=4, change_count=5, pause_seconds=0.7)
     feed.rest()
-    finish(arena, daemon_count=1)
+    finish((*arena.settings, *CALM), 1, QUIET_SECONDS)
 
     assert violations(arena.settings) == []
 
@@ -89,10 +79,6 @@ def test_the_same_id_in_two_partitions_is_one_page(
 
     assert violations(arena.settings) == []
     assert not stored_partition(arena.settings)
-
-
-def page(name: str, text: str) -> Message:
-    return Message(key=name.encode(), value=page_json(name, text))
 
 
 def test_a_daemon_stops_where_another_one_has_brought_a_later_policy_into_force(site: Site) -> None:
