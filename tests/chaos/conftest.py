@@ -4,14 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chaos.slow_calls import SLOW_LOG, put_first, report_long_calls
-from tests.servers.redis import RedisServer, start_redis
+from tests.chaos.slow_calls import start_quick_redis
+from tests.servers.redis import RedisServer
 
 
 @pytest.fixture(scope="package")
 def redis_server() -> Iterator[RedisServer]:
     """One for all runs. None of their calls held it for more than 10 ms."""
-    with start_redis(options=SLOW_LOG) as server:
-        put_first([server])
+    with start_quick_redis() as server:
         yield server
-        assert report_long_calls([server]) == []

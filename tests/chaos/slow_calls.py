@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import redis
 
-from tests.servers.redis import RedisServer
+from tests.servers.redis import RedisServer, start_redis
 
 __all__ = [
     "LONG_MICROSECONDS",
@@ -17,6 +17,7 @@ __all__ = [
     "own_calls",
     "put_first",
     "report_long_calls",
+    "start_quick_redis",
 ]
 
 LONG_MICROSECONDS: Final = 10_000
@@ -92,6 +93,19 @@ def report_long_calls(servers: Iterable[RedisServer]) -> list[SlowCall]:
     for server in servers:
         calls.collect(server)
     return calls.report()
+
+
+@contextmanager
+def start_quick_redis() -> Iterator[RedisServer]:
+    """Run a server until the block ends.
+
+    Raises:
+        AssertionError: at the end of a block that succeeded: a call held it for too long.
+    """
+    with start_redis(options=SLOW_LOG) as server:
+        put_first([server])
+        yield server
+        assert report_long_calls([server]) == []
 
 
 def _shown(command: bytes) -> str:

@@ -20,10 +20,10 @@ from tests.chaos.lost_writes import (
     start_from,
 )
 from tests.chaos.moving_crawl import moving_crawl
-from tests.chaos.slow_calls import SLOW_LOG, put_first, report_long_calls
+from tests.chaos.slow_calls import SLOW_LOG, put_first, report_long_calls, start_quick_redis
 from tests.chaos.trials import Trial
 from tests.servers.kafka import KafkaBroker
-from tests.servers.redis import RedisCluster, RedisServer, start_redis, start_redis_cluster
+from tests.servers.redis import RedisCluster, RedisServer, start_redis_cluster
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(1800)]
 
@@ -36,10 +36,8 @@ BEFORE_LOSS = 3 / 4
 
 @pytest.fixture
 def server() -> Iterator[RedisServer]:
-    with start_redis(options=SLOW_LOG) as server:
-        put_first([server])
+    with start_quick_redis() as server:
         yield server
-        assert report_long_calls([server]) == []
 
 
 @pytest.fixture
