@@ -35,6 +35,7 @@ class RecordingClient(RedisClient):
 
 
 def spread(number: int) -> Handle:
+    """Return the handle of a numbered page: numbers in a row are far apart."""
     return Handle(number * 0x9E37_79B9_7F4A_7C15 % 2**64)
 
 

@@ -14,7 +14,7 @@ from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Partition, Position
-from neardup_stream.page import Handle, PageId
+from neardup_stream.page import PageId
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.page_record import PageRecord
@@ -26,6 +26,7 @@ from neardup_stream.stores.redis.keys import ClusterKeys, Keys
 from neardup_stream.stores.redis.records import RedisRecords
 from neardup_stream.stores.redis.tables import RedisTables
 from neardup_stream.stores.redis.walking import WALKED_SLOTS
+from tests.integration.recorded_calls import spread
 from tests.servers.redis import RedisServer
 
 PAGES, EXPECTED_PAGES = 5_400, 20_000_000
@@ -75,10 +76,6 @@ async def stored(redis_server: RedisServer, namespace: str) -> AsyncIterator[Sto
             await records.replace([RecordChange(spread(each), None, page(each).pack()) for each in numbers])
         client.trips = 0
         yield Stored(client, records, RedisTables(client, keys), RedisClusters(client, cluster_keys))
-
-
-def spread(number: int) -> Handle:
-    return Handle(number * 0x9E37_79B9_7F4A_7C15 % 2**64)
 
 
 def page(number: int) -> PageRecord:

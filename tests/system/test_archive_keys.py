@@ -2,12 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from neardup_stream.archive.frozen import FrozenIndex
 from tests.pipelines import page_json
+from tests.system.archives.frozen_pages import json_of
 from tests.system.conftest import call
 from tests.unit.pipeline.archived_pages import prose
 
@@ -24,12 +24,6 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run = call("freeze", str(folder / "crawl.jsonl"), "-o", str(folder / f"{kinds}.nda"), "--keys", kinds)
         assert run.returncode == 0, run.stderr
     return folder
-
-
-def json_of(*words: str, stdin: bytes = b"") -> Any:
-    run = call(*words, stdin=stdin)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
 
 
 @pytest.mark.parametrize("kinds", KINDS)
