@@ -288,8 +288,7 @@ async def test_batches_shrink_when_the_topic_takes_less_than_it_did(make_topic: 
         before = sink.max_message_bytes
         assert isinstance(topic.broker, KafkaBroker)
         topic.broker.configure_topic(topic.name, {"max.message.bytes": "20000"})
-        with pytest.raises(StreamUnavailable) as raised:
-            await sink.send(messages)
+        await until_it_is_unavailable(lambda: sink.send(messages), "message_size")
         after = sink.max_message_bytes
         await sink.send(messages)
         with pytest.raises(
@@ -298,7 +297,6 @@ async def test_batches_shrink_when_the_topic_takes_less_than_it_did(make_topic: 
             await sink.send([Message(key=b"k", value=os.urandom(after + 1))])
         await sink.send(messages[:1])
 
-    assert raised.value.reason == "message_size"
     assert after < 20_000 < before
     async with topic.source() as source:
         values = [record.value for record in await read_records(source, 52)]
