@@ -97,11 +97,12 @@ def test_a_stop_in_mid_stream_loses_nothing_and_repeats_nothing(site: Site) -> N
     count = 6000
     site.create_topics()
     publish(site, pages(count, topics=count // 2))
-    small_batches = (*site.settings, "pipeline.max_batch_pages=20")
+    small_batches = (*site.settings, "pipeline.max_batch_pages=20", "failpoints.stop=after records.replace 2")
     with start_daemon(small_batches) as daemon:
-        daemon.wait_until_ready()
-        daemon.wait_for_pages(1)
-        first_exit = daemon.stop()
+        wait_until(daemon.is_paused, MOST_SECONDS)  # with a few batches in flight, of hundreds
+        daemon.signal(signal.SIGTERM)
+        daemon.signal(signal.SIGCONT)
+        first_exit = daemon.wait()
         first_log = daemon.log_events()
     done_first = sum(int(str(line.get("pages", 0))) for line in first_log if line["event"] == "stopped")
     events_first = len(site.events())
