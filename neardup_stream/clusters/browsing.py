@@ -64,8 +64,9 @@ def cluster_key(cluster_id: str) -> ClusterKey | None:
 async def find_cluster(store: ClusterStore, key: ClusterKey) -> FoundCluster | None:
     """Return the cluster with this id; the one that absorbed it, where one did; None where neither is known.
 
-    A cluster may bear the id of one that it absorbed. Once the members have moved, it is found through the
-    page that founded the absorbed one, as long as that page is in it.
+    A cluster that bears the id of one that it absorbed is found over the cell that is kept for it. Another
+    one that was absorbed is found, once its members have moved, through the page that founded it, as long as
+    that has not left: else it may be in any cluster.
 
     Raises:
         StoreUnavailable: the store is unavailable.
@@ -76,7 +77,11 @@ async def find_cluster(store: ClusterStore, key: ClusterKey) -> FoundCluster | N
         return found
     (packed,), _ = await store.read(page_cells([key.handle]))
     cell = PageCell.unpack(packed)
-    return await _root(store, cell.cluster(key.handle)) if cell.is_living and cell.is_linked else None
+    if not (cell.is_living and cell.is_linked):
+        return None
+    found = await _root(store, cell.cluster(key.handle))
+    has_stayed = cell.version == key.version
+    return found if found and (has_stayed or found.state.id == key.id) else None
 
 
 async def read_members(

@@ -37,6 +37,7 @@ def leave(overlay: Overlay, node: PageVersion) -> Departure | None:
     overlay.leave(own_set, cell.rank, node.handle)
     cluster_id = cluster.id(key)
     if cluster.size == 1:
+        overlay.release_id(cluster)
         overlay.put_cluster(key, None)
         former = cluster.representative
         return Departure(
@@ -46,6 +47,7 @@ def leave(overlay: Overlay, node: PageVersion) -> Departure | None:
     smaller = _without(overlay, key, cluster, cell, is_representative_change=is_representative_change)
     overlay.put_cluster(key, smaller)
     if smaller is None:
+        overlay.release_id(cluster)
         former = cluster.representative
         return Departure(
             cluster_id, cluster.epoch, cell.version, former, remaining=None, is_representative_change=False

@@ -61,6 +61,7 @@ def absorb(
             anchor_count=survivor.anchor_count + gone.anchor_count,
         )
         merges.append(Merge(survivor.state(key), gone.state(each.key)))
+        overlay.release_id(gone)
         if cluster is None:
             _relabel(overlay, each, key)
             overlay.join(key, each.cell.rank, each.match.handle)

@@ -26,7 +26,7 @@ async def move_absorbed(store: ClusterStore, describe: Describe) -> None:
     Raises:
         StoreUnavailable: call again; what was moved is moved.
         CorruptData: what is stored is not what this program writes.
-    Cost: four round trips for `MOVED_AT_ONCE` members.
+    Cost: four round trips for `MOVED_AT_ONCE` members; one more where their cluster bears another's id.
     """
     has_moved = True
     while has_moved:
@@ -49,7 +49,7 @@ async def _move_some(store: ClusterStore, reader: Reader, source: ClusterKey) ->
                 f"cluster {key.id} was absorbed and has members, and no cell says by which: run recover"
             )
         if is_last:
-            overlay.remove_absorbed(key)
+            overlay.end_absorbed(key)
         else:
             overlay.raise_absorbed(key, members[-1].rank)
 

@@ -157,12 +157,32 @@ class Overlay:
             self._put(self._clusters, key, AbsorbedCell(cell.target, rank))
             self.join(cell.target, rank, key.handle, key.version)
 
-    def remove_absorbed(self, key: ClusterKey) -> None:
-        """Forget a cluster that was absorbed, and that no page or cluster names any more."""
-        if cell := self.absorbed(key):
+    def end_absorbed(self, key: ClusterKey) -> None:
+        """Take a cluster that was absorbed, and has no members left, out of the set it was in; forget it.
+
+        Its cell stays where its id is that of the cluster that its members belong to: who asks for the id
+        finds the cluster over it.
+        """
+        cell, root = self.absorbed(key), self.root(key)
+        if cell is not None:
             self.leave(cell.target, cell.rank, key.handle, key.version)
-            self._put(self._clusters, key, None)
+            bearer = self.cluster(root)
+            name = bearer.founder if bearer is not None else None
+            if name is not None and name != key:
+                self._redirect(name, key, root)
+            self._put(self._clusters, key, AbsorbedCell(root, cell.rank) if name == key else None)
         self._put(self._absorbed, key, None)
+
+    def release_id(self, cell: ClusterCell) -> None:
+        """Let the cell be looked at, and go, that leads from the id of a cluster that ends to the cluster."""
+        if cell.founder is not None:
+            self._put(self._absorbed, cell.founder, bytes(RANK_BYTES))
+
+    def _redirect(self, name: ClusterKey, former: ClusterKey, target: ClusterKey) -> None:
+        """Let the cell that leads from an id to `former` lead to `target`."""
+        cell = self.absorbed(name)
+        if cell is not None and cell.target == former:
+            self._put(self._clusters, name, AbsorbedCell(target, cell.rank))
 
     def join(self, key: ClusterKey, rank: int, handle: Handle, founded: int = 0) -> None:
         """Add a member to a set, see `Member`."""

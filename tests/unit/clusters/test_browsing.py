@@ -1,5 +1,6 @@
 """Clusters found by their ids, and their members read some at a time."""
 
+import random
 from collections.abc import Sequence
 
 import pytest
@@ -7,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup_stream.clusters.browsing import cluster_key, find_cluster, read_members
-from neardup_stream.clusters.cells import ClusterKey
+from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, unpack_cluster
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import Member
+from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, Member
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import KNOWING, History, Op, walked
 
@@ -70,6 +71,111 @@ async def test_the_id_of_an_absorbed_cluster_leads_to_the_one_that_absorbed_it(*
 
     assert states[0] == states[1]
     assert (states[0].id, states[0].size) == (ClusterKey(Handle(0), 1).id, 6)
+
+
+FOUNDER = ClusterKey(Handle(0), 1)
+"""Of the older cluster in `younger_is_larger`."""
+
+
+async def younger_is_larger(history: History) -> None:
+    """Let a cluster of pages 2, 3, … absorb the older one of pages 0 and 1, and bear its id."""
+    for number, content in enumerate([10, 10, 12, 12, 12, 12, 11]):
+        await history.run([Op(number, content)])
+
+
+@pytest.mark.parametrize("content", [30, 40], ids=["to another cluster", "to be alone"])
+@pytest.mark.parametrize("is_tidy", [False, True], ids=["before the members moved", "after"])
+async def test_a_cluster_is_found_by_its_id_after_the_founding_page_has_left(
+    content: int, *, is_tidy: bool
+) -> None:
+    store = MemoryClusters()
+    history = History(store)
+    await history.run([Op(8, 30)])
+    await history.run([Op(9, 30)])
+    await younger_is_larger(history)
+    if is_tidy:
+        await history.clusters.tidy(KNOWING)
+    await history.run([Op(0, content)])
+    await history.clusters.tidy(KNOWING)
+
+    found = await find_cluster(store, FOUNDER)
+
+    assert found is not None
+    assert (found.state.id, found.state.size) == (FOUNDER.id, 6)
+    assert sorted(await numbers(store, found.key, 3)) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("content", [30, 40, None], ids=["is in another cluster", "is alone", "is gone"])
+async def test_no_cluster_is_found_by_the_id_of_an_absorbed_one_whose_founding_page_has_left(
+    content: int | None,
+) -> None:
+    store = MemoryClusters()
+    history = History(store)
+    await history.run([Op(8, 30)])
+    await history.run([Op(9, 30)])
+    for number, place in enumerate([10, 10, 12, 12, 11]):
+        await history.run([Op(number, place)])
+    await history.clusters.tidy(KNOWING)
+    await history.run([Op(2, content)])
+
+    assert await find_cluster(store, ClusterKey(Handle(2), 1)) is None
+
+
+async def test_an_index_that_lacks_the_way_from_an_id_finds_no_other_cluster() -> None:
+    """As former releases left it: the cell went with its last member."""
+    store = MemoryClusters()
+    history = History(store)
+    await history.run([Op(8, 30)])
+    await history.run([Op(9, 30)])
+    await younger_is_larger(history)
+    await history.clusters.tidy(KNOWING)
+    del store._tables[CLUSTERS][FOUNDER.packed]
+
+    found = await find_cluster(store, FOUNDER)
+    assert found is not None
+    assert found.state.id == FOUNDER.id
+    await history.run([Op(0, 30)])
+    assert await find_cluster(store, FOUNDER) is None
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_every_cluster_is_found_by_its_id_and_no_way_to_one_outlasts_the_id(seed: int) -> None:
+    """Clusters of any sizes merge in any order, and their pages leave in any order, while members move."""
+    dice, store = random.Random(seed), MemoryClusters()
+    history = History(store, tombstone_ttl_seconds=0)
+    copied = [text for text in range(10, 22, 2) for _ in range(dice.choice([1, 2, 3, 5, 8]))]
+    linking = dice.sample(range(11, 21, 2), 5)
+    numbers = range(len(copied + linking))
+    crawled = [Op(number, content) for number, content in zip(numbers, copied + linking, strict=True)]
+    for op in [*crawled, *(Op(number, None) for number in dice.sample(numbers, len(numbers)))]:
+        await history.run([op])
+        if dice.random() < 0.3:
+            await history.clusters.tidy(KNOWING)
+            assert _ways(store) == _borne_ids(store)
+        for cluster_id, (representative, _) in (await walked(history.clusters)).items():
+            key = cluster_key(cluster_id)
+            assert key is not None
+            found = await find_cluster(store, key)
+            assert found is not None
+            assert (found.state.id, found.state.representative.handle) == (cluster_id, representative)
+    await history.trim()
+
+    assert not store._tables[CLUSTERS]
+    assert not store._tables[ABSORBED]
+
+
+def _clusters(store: MemoryClusters) -> dict[ClusterKey, ClusterCell | AbsorbedCell]:
+    packed = store._tables.get(CLUSTERS, {})
+    return {ClusterKey.unpack(key): unpack_cluster(value) for key, value in packed.items()}
+
+
+def _ways(store: MemoryClusters) -> set[tuple[ClusterKey, ClusterKey]]:
+    return {(key, cell.target) for key, cell in _clusters(store).items() if isinstance(cell, AbsorbedCell)}
+
+
+def _borne_ids(store: MemoryClusters) -> set[tuple[ClusterKey, ClusterKey]]:
+    cells = _clusters(store).items()
+    return {(cell.founder, key) for key, cell in cells if isinstance(cell, ClusterCell) and cell.founder}
 
 
 async def test_no_cluster_is_found_where_none_ever_was() -> None:
