@@ -108,6 +108,9 @@ def match_facts(match: Match, kind: MatchKind | Literal["contained"]) -> MatchFa
 async def cluster_of(page: AskedPage, stores: Stores) -> EventCluster | None:
     """Return the present cluster of a stored page; None if there is none, or it was not decided.
 
+    An expiring page is in one as long as that stands: a page that stands alone is taken for one that has
+    left, as it is about to.
+
     Raises:
         StoreUnavailable: the store is unavailable.
     """
@@ -117,7 +120,7 @@ async def cluster_of(page: AskedPage, stores: Stores) -> EventCluster | None:
     standing = await stores.clusters.standing([page.handle])
     if page.handle in standing:
         return _cluster(standing[page.handle])
-    if not stored.rank:
+    if not stored.rank or stored.state == "expiring":
         return None
     node = PageVersion(page.handle, stored.version, stored.id, stored.url)
     return _cluster(ClusterState(lone_cluster_id(page.handle, stored.version), 1, 1, node))

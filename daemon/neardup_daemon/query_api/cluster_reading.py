@@ -138,7 +138,7 @@ async def _lone(stores: Stores, key: ClusterKey) -> ReadCluster:
     """Return the cluster of a page that was always alone, of which only its record knows."""
     (packed,) = await stores.judged.records.fetch([key.handle])
     record = None if packed is None else PageRecord.unpack(packed)
-    is_alone = record is not None and record.version == key.version and record.rank and record.is_indexed
+    is_alone = record is not None and record.version == key.version and record.rank and record.state == "live"
     if record is None or not is_alone or stores.clusters is None:
         raise refused_field(
             "id",
