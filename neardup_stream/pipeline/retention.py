@@ -8,6 +8,10 @@ A page is removed in steps, in an order in which the next sweep finishes what a 
 never becomes live again: a page that returns meanwhile is a new version, with index entries of its own. The
 representative of others stays expiring until it has no other members. Expiry publishes no event.
 
+A version that is not decided yet is not marked, as its decision says where the page is now: subscribers have
+its former version in a cluster, perhaps as a duplicate. One that is not decided for as long as stubs are kept
+never is: no daemon reads its record any more.
+
 Until a page is released, the clusters refuse writers that still read it as living. What a crash just before
 the release leaves is repaired when the stub is dropped.
 """
@@ -41,8 +45,8 @@ __all__ = [
 ]
 
 Due = Literal["mark", "finish", "expire", "drop"]
-"""mark a live page as expiring; finish one that is marked; expire a short page without a mark, as it is in no
-index and, once decided, in no cluster; drop a stub."""
+"""mark a live page as expiring, once its version is decided; finish one that is marked; expire a short page
+without a mark, as it is in no index and, once decided, in no cluster; drop a stub."""
 
 Sweep = Literal["scanned", "marked", "expired", "representative", "dropped"]
 """What was done with records: expired are now stubs; representatives of other pages stay for now."""
@@ -192,15 +196,16 @@ class Sweeper:
         for handle, packed in walked:
             record = PageRecord.unpack(packed)
             by_due[due(record, now_seconds, self._config)].append(_Stored(handle, packed, record))
-        self._note_overdue([*by_due["mark"], *by_due["expire"]], now_seconds)
+        markable = await self._markable(by_due["mark"], now_seconds)
+        unmarked = await self._decided(by_due["expire"])  # else former versions may be in clusters
+        self._note_overdue([*markable, *unmarked], now_seconds)
         counts: Counter[Sweep] = Counter({"scanned": len(walked)})
         for stubs in in_chunks(by_due["drop"], SWEPT_AT_ONCE):
             counts["dropped"] += await self._drop(stubs)
-        for marking in in_chunks(by_due["mark"], SWEPT_AT_ONCE):
+        for marking in in_chunks(markable, SWEPT_AT_ONCE):
             marked = await self._replace(marking, PageRecord.expiring)
             counts["marked"] += len(marked)
             by_due["finish"] += marked
-        unmarked = await self._decided(by_due["expire"])  # else former versions may be in clusters
         for expiring in in_chunks([*by_due["finish"], *unmarked], SWEPT_AT_ONCE):
             counts += await self._expire(expiring, now_seconds)
         return counts
@@ -259,14 +264,23 @@ class Sweeper:
         ]
         return sum(await self._records.drop(drops))
 
+    async def _markable(self, stored: Sequence[_Stored], now_seconds: int) -> list[_Stored]:
+        """Return the live records that are decided, or are overdue by more than any daemon may be paused."""
+        finished = await self._finished(stored)
+        last_seen = now_seconds - (self._config.page_seconds or 0) - self._config.stub_seconds
+        return [
+            each
+            for each in stored
+            if each.record.rank or each.record.maker in finished or each.record.seen_seconds <= last_seen
+        ]
+
     async def _decided(self, stored: Sequence[_Stored]) -> list[_Stored]:
         """Return the records that are decided; without its stub an undecided forget would be lost.
 
         Where there are no clusters no record has a rank, but the position that made it is finished some day.
         One of a file or a pipe may never be, if its run was cut; but it asks for no forget.
         """
-        makers = [each.record.maker for each in stored if not each.record.rank]
-        finished = (await self._clusters.settled(makers)).finished if makers else frozenset()
+        finished = await self._finished(stored)
         return [
             each
             for each in stored
@@ -274,6 +288,11 @@ class Sweeper:
             or each.record.maker in finished
             or not is_topic(each.record.maker.partition.input_id)
         ]
+
+    async def _finished(self, stored: Sequence[_Stored]) -> frozenset[Position]:
+        """Return the positions that made those of these records which have no rank, if they are finished."""
+        makers = [each.record.maker for each in stored if not each.record.rank]
+        return (await self._clusters.settled(makers)).finished if makers else frozenset()
 
 
 def _stored(handle: Handle, record: PageRecord) -> _Stored:

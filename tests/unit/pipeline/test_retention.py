@@ -29,21 +29,6 @@ async def test_a_page_that_was_not_seen_for_long_leaves_a_stub_and_no_entries() 
     assert world.entry_count == entries_of_a_page
 
 
-async def test_a_short_page_is_removed_once_its_version_is_decided() -> None:
-    """Until then its former version is in a cluster, and leaves it by an event."""
-    world = World()
-    await world.crawl(0, "short")
-    sweeper = world.sweeper()
-
-    world.families.finished_below = 0
-    await sweeper.sweep(at(11))
-    assert (await world.state("short"), world.families.released) == ("short", set())
-
-    world.families.finished_below = 1_000
-    await sweeper.sweep(at(11))
-    assert await world.state("short") == "gone"
-
-
 async def test_a_stub_remembers_its_version_and_lives_from_when_the_page_went() -> None:
     world = World()
     await world.crawl(0, "page")
