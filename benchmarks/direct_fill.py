@@ -61,8 +61,8 @@ def _decided(
     pages = []
     for rank, item in enumerate(prepared.items, start=first_rank):
         assert isinstance(item, Arrival), item
-        record = first_record(item, now_seconds, stores.judged.version_floor, was_dropped=False)
-        handle = handle_of(item.page.id, stores.judged.handle_key)
+        record = first_record(item, now_seconds, stores.pages.version_floor, was_dropped=False)
+        handle = handle_of(item.page.id, stores.pages.handle_key)
         pages.append((handle, msgspec.structs.replace(record, rank=rank)))
     return pages
 
@@ -70,8 +70,8 @@ def _decided(
 async def _store(stores: Stores, pages: Sequence[tuple[Handle, PageRecord]]) -> None:
     packed = [record.pack() for _, record in pages]
     changes = [RecordChange(handle, None, value) for (handle, _), value in zip(pages, packed, strict=True)]
-    answers = await stores.judged.records.replace(changes)
+    answers = await stores.pages.records.replace(changes)
     assert [answer.value for answer in answers] == packed
     entries = [entry for handle, record in pages for entry in indexed_pages(handle, record)]
     assert len(entries) >= len(pages), "a page is not indexed"
-    await stores.judged.index.probe_and_insert(entries)
+    await stores.pages.index.probe_and_insert(entries)

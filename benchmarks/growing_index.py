@@ -110,7 +110,7 @@ class GrowingIndex:
         clusters = self._stores.clusters
         assert clusters is not None
         await asyncio.sleep(self._settings.clusters.tombstone_ttl_seconds)
-        await clusters.tidy(self._stores.judged.records)
+        await clusters.tidy(self._stores.pages.records)
 
 
 @asynccontextmanager

@@ -140,7 +140,7 @@ async def run_over_files(
     with stop.on_signals():
         async with _open(run, settings, runtime, (source, *outputs), forked) as opened:
             stores = opened.stores
-            pages = PageRecords(stores.judged.records, stores.judged.handle_key)
+            pages = PageRecords(stores.pages.records, stores.pages.handle_key)
             publication = notes.noting(line_publication(outputs.events, outputs.dead_letters), pages)
             stop.is_watched = True
             keep_what_is_loaded()

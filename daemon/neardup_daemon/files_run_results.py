@@ -91,7 +91,7 @@ class FilesRunResults:
     async def _write_clusters(self, stores: LoopStores, output: ClusterOutput) -> None:
         if stores.clusters is None:
             return
-        async for rows in cluster_rows(stores.clusters, stores.judged.records):
+        async for rows in cluster_rows(stores.clusters, stores.pages.records):
             await output.write(rows)
             if self._notes.findings is not None:
                 self._notes.findings.add_clusters(rows)
@@ -101,7 +101,7 @@ class FilesRunResults:
         if (path := self._run.corpus) is None or stores.clusters is None:
             return
         source = self._source
-        kept = await kept_rows(stores.clusters, stores.judged.records, source.partitions)
+        kept = await kept_rows(stores.clusters, stores.pages.records, source.partitions)
         await stores.require_index()
         max_page_bytes, is_damaged = self._settings.limits.max_page_bytes, source.damage is not None
 

@@ -87,7 +87,7 @@ async def learn_frames(
             frames = build_frames(
                 settings,
                 stores.frames,
-                stores.judged.handle_key,
+                stores.pages.handle_key,
                 retries,
                 meters,
                 preparation,
@@ -163,7 +163,7 @@ async def _count_frame_lines(is_markup: Mapping[str, bool], settings: Settings, 
     """By the bound for HTML, where a site has some, else by that for plain text."""
     config, count = settings.frames.config(), 0
     for sites in in_chunks(is_markup, _FETCHED_AT_ONCE):
-        hashes = [site_hash(site, stores.judged.handle_key) for site in sites]
+        hashes = [site_hash(site, stores.pages.handle_key) for site in sites]
         for site, packed in zip(sites, await stores.frames.fetch(hashes), strict=True):
             lines = frame_lines(FrameTable.unpack(packed), config)
             count += lines.markup if is_markup[site] else lines.text

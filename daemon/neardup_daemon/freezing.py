@@ -297,7 +297,7 @@ async def _fill_from_index(filling: _Filling, stores: "Stores") -> Filled:
     filled = Filled()
     seen_before = time() - run.unseen_days * _DAY_SECONDS
     retries = build_retries(settings, NoMeters())
-    slot, kept = 0, stores.judged.records
+    slot, kept = 0, stores.pages.records
     while slot < kept.slot_count:
         walked = await retries.retry(partial(kept.walk, slot, kept.slot_count))
         slot = walked.next_slot

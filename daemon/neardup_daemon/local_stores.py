@@ -45,7 +45,7 @@ def local_stores(settings: Settings) -> LoopStores:
         placing = Placing(cluster_store, Descriptions(records, former), rule, settings.clusters.pending_edges)
         in_arrays = ArrayStores(index, records, placing)
     return LoopStores(
-        judged=PageStores(
+        pages=PageStores(
             with_failpoints("index", index, points),
             guarded_records,
             decider,

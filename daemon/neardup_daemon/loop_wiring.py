@@ -52,7 +52,7 @@ class LoopStores:
     """What the loop keeps, open.
 
     Attributes:
-        judged: what pages are judged with.
+        pages: where pages are kept, and with what they are compared.
         frames: the frames of sites.
         clusters: None where they are switched off.
         index: what events say of the index.
@@ -61,7 +61,7 @@ class LoopStores:
         in_arrays: see `StoreWork`.
     """
 
-    judged: PageStores
+    pages: PageStores
     frames: FrameStore
     clusters: Clusters | None
     index: str
@@ -153,7 +153,7 @@ def build_loop(
         archives: finds the matches of pages in frozen archives.
         now_seconds: the wall clock; None for that of the stores.
     """
-    retries, meters, key = runtime.retries, runtime.meters, stores.judged.handle_key
+    retries, meters, key = runtime.retries, runtime.meters, stores.pages.handle_key
     frames = build_frames(settings, stores.frames, key, retries, meters, preparation)
     clock = now_seconds or stores.clock
     return Loop(
@@ -161,7 +161,7 @@ def build_loop(
         publication=publication,
         pages=PageWork(preparation, frames, archives),
         work=StoreWork(
-            stores.judged,
+            stores.pages,
             verdict_config(settings),
             _event_config(settings, stores),
             clock,

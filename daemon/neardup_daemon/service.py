@@ -109,9 +109,9 @@ async def _serve(
         epochs = stores.epochs.of_an_embedded_server() if embedded else stores.epochs
         streams = await stack.enter_async_context(open_kafka(settings, epochs, retries, metrics))
         held = await stack.enter_async_context(
-            holding_decisions(stores.judged.clusters, settings.api.decision_kept_seconds)
+            holding_decisions(stores.pages.clusters, settings.api.decision_kept_seconds)
         )
-        stores = replace(stores, judged=replace(stores.judged, clusters=held))
+        stores = replace(stores, pages=replace(stores.pages, clusters=held))
         noting = NotingPreparation(preparation, held)
         publication = message_publication(streams.events, streams.dead_letters, streams.transactions)
         gate = ReadingGate(metrics.sweep.reading_waited)

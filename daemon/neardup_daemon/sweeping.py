@@ -62,11 +62,11 @@ class SweepMeters(Protocol):
 
 def build_sweeper(settings: Settings, stores: Stores) -> Sweeper:
     """Expires pages and drops stubs, by the settings."""
-    judged = stores.judged
+    pages = stores.pages
     return Sweeper(
-        records=judged.records,
-        index=judged.index,
-        clusters=judged.clusters,
+        records=pages.records,
+        index=pages.index,
+        clusters=pages.clusters,
         config=retention_config(settings.retention),
     )
 
@@ -90,7 +90,7 @@ async def sweeping(
     async with asyncio.TaskGroup() as group:
         scheduled = Sweeping(
             rounds=stores.sweep_rounds,
-            slot_count=stores.judged.records.slot_count,
+            slot_count=stores.pages.records.slot_count,
             new_sweeper=partial(build_sweeper, settings, stores),
             config=retention_config(settings.retention),
             clock=stores.clock,

@@ -170,7 +170,7 @@ def _build_stores(
     former = FormerVersions()
     clusters = build_clusters(settings, cluster_store, Descriptions(records, former))
     decider = with_failpoints("clusters", clusters or Unclustered(cluster_store), points)
-    judged = PageStores(
+    pages = PageStores(
         index,
         records,
         decider,
@@ -184,7 +184,7 @@ def _build_stores(
     rounds = RedisSweepRounds(client, settings.redis.namespace, namespace.schema_id)
     installed = partial(is_installed, client, settings.redis.namespace, namespace.token)
     return Stores(
-        judged=judged,
+        pages=pages,
         frames=frames,
         clusters=clusters,
         index=namespace.index,

@@ -77,7 +77,7 @@ async def _record_states(settings: Settings) -> Counter[PageState]:
         return Counter(
             [
                 PageRecord.unpack(packed).state
-                async for walked in all_records(stores.judged.records)
+                async for walked in all_records(stores.pages.records)
                 for _, packed in walked.records
             ]
         )
@@ -146,6 +146,6 @@ async def _stored_partition(settings: Settings) -> frozenset[frozenset[str]]:
     found: set[frozenset[str]] = set()
     async with open_stored_index(settings, None) as stores:
         assert stores.clusters is not None
-        async for rows in cluster_rows(stores.clusters, stores.judged.records):
+        async for rows in cluster_rows(stores.clusters, stores.pages.records):
             found.update(frozenset(row.members) for row in rows)
     return frozenset(found)

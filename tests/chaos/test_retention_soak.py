@@ -90,7 +90,7 @@ async def look(settings: Sequence[str], backlog: int) -> Ages:
     async with open_stored_index(Settings.load(overrides=settings), None) as stores:
         now = await stores.sweep_rounds.now_seconds()
         seen, gone = list[int](), 0
-        async for walked in all_records(stores.judged.records):
+        async for walked in all_records(stores.pages.records):
             for record in unpacked(walked.records):
                 if record.state == "gone":
                     gone += 1

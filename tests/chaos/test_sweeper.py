@@ -73,5 +73,5 @@ def states(settings: Sequence[str]) -> set[str]:
 
 async def _states(settings: Settings) -> set[str]:
     async with open_stored_index(settings, None) as stores:
-        walked = [each async for part in all_records(stores.judged.records) for each in part.records]
+        walked = [each async for part in all_records(stores.pages.records) for each in part.records]
     return {PageRecord.unpack(packed).state for _, packed in walked}

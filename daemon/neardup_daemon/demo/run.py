@@ -69,12 +69,12 @@ def _source(crawl: SampleCrawl) -> MemorySource:
 async def _frame_shares(crawl: SampleCrawl, stores: Stores) -> dict[str, float]:
     """Read from the page records how much of each page was frame."""
     page_ids = map(PageId, (*crawl.framed.articles, *crawl.framed.near_duplicates))
-    places = await find_places(page_ids, stores.judged.records, stores.judged.handle_key)
+    places = await find_places(page_ids, stores.pages.records, stores.pages.handle_key)
     return {page_id: frame_share(place.record) for page_id, place in places.items() if place.record}
 
 
 async def _stored_clusters(stores: Stores) -> tuple[ClusterRow, ...]:
     if stores.clusters is None:
         return ()
-    batches = [rows async for rows in cluster_rows(stores.clusters, stores.judged.records)]
+    batches = [rows async for rows in cluster_rows(stores.clusters, stores.pages.records)]
     return tuple(chain.from_iterable(batches))

@@ -99,9 +99,9 @@ async def _explain_stored(
     async with open_stored_index(settings, state_dir) as stores:
         first, second = [
             await (
-                place_given(given[name], settings, stores.judged, stores.frames)
+                place_given(given[name], settings, stores.pages, stores.frames)
                 if name in given
-                else find_anywhere(name, stores.judged, archives)
+                else find_anywhere(name, stores.pages, archives)
             )
             if name not in frozen
             else frozen[name]

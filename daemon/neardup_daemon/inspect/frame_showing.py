@@ -101,7 +101,7 @@ async def stored_frame(name: str, settings: Settings, state_dir: Path | None) ->
     """
     site = named_site(name, settings)
     async with open_stored_index(settings, state_dir) as stores:
-        (packed,) = await stores.frames.fetch([site_hash(site, stores.judged.handle_key)])
+        (packed,) = await stores.frames.fetch([site_hash(site, stores.pages.handle_key)])
     if not packed:
         raise ConfigError(
             f"no frame of {site!r} is stored (frames.scope is {settings.frames.scope}): its pages are"
@@ -138,7 +138,7 @@ async def forget_site(name: str, settings: Settings, state_dir: Path | None) -> 
     """
     site = named_site(name, settings)
     async with open_stored_index(settings, state_dir) as stores:
-        return await stores.frames.remove(site_hash(site, stores.judged.handle_key))
+        return await stores.frames.remove(site_hash(site, stores.pages.handle_key))
 
 
 async def page_lines(

@@ -94,9 +94,9 @@ async def _answer_named(
 ) -> Answer:
     async with open_stored_index(settings, state_dir) as stores:
         page = await (
-            place_given(given, settings, stores.judged, stores.frames)
+            place_given(given, settings, stores.pages, stores.frames)
             if given
-            else find_stored(name, stores.judged)
+            else find_stored(name, stores.pages)
         )
         return await answer_about(page, stores, archives, settings)
 
@@ -160,8 +160,8 @@ async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tupl
         return Compared((), ()), False
     whole_bands = page.arrival.whole_bands if page.arrival else b""
     await stores.tables.learn()
-    probed = await probe([ProbingPage(page.handle, page.record, whole_bands)], stores.judged.index)
-    records = await fetch_candidates(probed.candidates, stores.judged.records)
+    probed = await probe([ProbingPage(page.handle, page.record, whole_bands)], stores.pages.index)
+    records = await fetch_candidates(probed.candidates, stores.pages.records)
     verification = compare_candidates([page.record], probed.candidates, records, config)
     return verification.verdicts[0], bool(probed.truncated_rows)
 

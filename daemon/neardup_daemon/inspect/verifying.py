@@ -112,7 +112,7 @@ async def read_stores(history: History, stores: Stores, on_part: OnPart = unseen
     if stores.clusters is not None:
         async for cluster_id, representative, members in stores.clusters.walk():
             clusters[cluster_id] = StoredCluster(representative, tuple(members))
-    kept = stores.judged.records
+    kept = stores.pages.records
     handles, packed = array("Q"), SpilledBytes()
     async for walked in all_records(kept):
         for handle, value in walked.records:

@@ -117,7 +117,7 @@ class OpenIndex(NamedTuple):
     async def placed(self, page: AskedPage) -> AskedPage:
         """Return a given page with what is stored of it; see `place_given`."""
         return await place_given(
-            page, self.settings, self.stores.judged, self.stores.frames, self.preparation, self.threads.run
+            page, self.settings, self.stores.pages, self.stores.frames, self.preparation, self.threads.run
         )
 
     async def explained(self, first: AskedPage, second: AskedPage) -> Explanation:
@@ -217,7 +217,7 @@ class Asking:
     async def _frames(self, hosts: Sequence[str]) -> list[FrameFacts | UnsetType]:
         if not hosts or self._settings.frames.scope not in ("host", "domain"):
             return [UNSET] * len(hosts)
-        handle_key = self._stores.judged.handle_key
+        handle_key = self._stores.pages.handle_key
         packed = await self._stores.frames.fetch([site_hash(host, handle_key) for host in hosts])
         return [
             frame_facts(host, FrameTable.unpack(table), self._settings)
@@ -238,7 +238,7 @@ async def stored_page(name: str, field: str, stores: Stores) -> AskedPage:
         StoreUnavailable: Redis cannot be reached, or lost the index.
     """
     try:
-        return await find_stored(name, stores.judged)
+        return await find_stored(name, stores.pages)
     except NotStored as error:
         await _require_index(stores)
         raise refused_field(field, str(error), HTTPStatus.NOT_FOUND) from error

@@ -114,7 +114,7 @@ async def read_cluster(stores: Stores, params: ClusterParams) -> ReadCluster:
             "after", "is not `next` of this cluster as it is now; begin again without"
         ) from error
     handles = [member.handle for member in page.members]
-    records = await stores.judged.records.fetch(handles) if handles else []
+    records = await stores.pages.records.fetch(handles) if handles else []
     members = [
         (handle, PageRecord.unpack(packed))
         for handle, packed in zip(handles, records, strict=True)
@@ -136,7 +136,7 @@ def cluster_member(record: PageRecord, *, is_representative: bool) -> ClusterMem
 
 async def _lone(stores: Stores, key: ClusterKey) -> ReadCluster:
     """Return the cluster of a page that was always alone, of which only its record knows."""
-    (packed,) = await stores.judged.records.fetch([key.handle])
+    (packed,) = await stores.pages.records.fetch([key.handle])
     record = None if packed is None else PageRecord.unpack(packed)
     is_alone = record is not None and record.version == key.version and record.rank and record.state == "live"
     if record is None or not is_alone or stores.clusters is None:

@@ -119,7 +119,7 @@ class Comparing:
         arrival = page.arrival
         if arrival is None or arrival.lines is None or not arrival.site:
             return _NO_FRAME
-        site = site_hash(arrival.site, self._stores.judged.handle_key)
+        site = site_hash(arrival.site, self._stores.pages.handle_key)
         (packed,) = await self._stores.frames.fetch([site])
         viewer = build_viewer(self._settings, self._index.preparation)
         is_content = await self._threads.run(viewer.content_of, arrival, FrameTable.unpack(packed))

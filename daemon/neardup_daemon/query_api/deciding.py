@@ -121,7 +121,7 @@ class Deciding:
         self._topic = kafka.pages_topic
         self._input_id = pages_input(settings)
         self._decoder = PageDecoder(settings.limits.config(), None, frozenset(settings.pages.status))
-        self._decisions = Decisions(stores.judged.clusters)
+        self._decisions = Decisions(stores.pages.clusters)
         self._waiting = 0
         self._kafka = AsyncExitStack()
         self._opening = asyncio.Lock()
@@ -239,7 +239,7 @@ class Deciding:
 
     async def _cluster(self, page_id: PageId) -> EventCluster | None:
         try:
-            page = await find_stored(page_id, self._stores.judged)
+            page = await find_stored(page_id, self._stores.pages)
         except NotStored:
             return None
         return await cluster_of(page, self._stores)
@@ -247,7 +247,7 @@ class Deciding:
     async def _was_applied(self, page_id: PageId, position: Position) -> bool:
         """Return whether the page's record has applied the position, so that it was no dead letter."""
         try:
-            page = await find_stored(page_id, self._stores.judged)
+            page = await find_stored(page_id, self._stores.pages)
         except NotStored:
             return False
         last = page.record.last_applied(position.partition)

@@ -62,7 +62,7 @@ async def serving_queries(
         CorruptData: an archive is damaged.
     """
     archives = await asyncio.to_thread(_open_archives, settings, stores.policy)
-    surveys = Surveys(stores.clusters, stores.judged.records, settings) if stores.clusters else None
+    surveys = Surveys(stores.clusters, stores.pages.records, settings) if stores.clusters else None
     async with open_preparation(settings, NoMeters(), QUERIED_PARTS, forked) as preparation:
         threads = Threads(settings.api.max_threads)
         index = OpenIndex(settings, stores, archives.current, preparation, surveys, threads)

@@ -73,7 +73,7 @@ class Publisher:
             async for some in _some(clusters.walk()):
                 async for event in self._of_clusters(some, clusters):
                     yield event
-        async for walked in all_records(self._stores.judged.records):
+        async for walked in all_records(self._stores.pages.records):
             records = [(handle, PageRecord.unpack(packed)) for handle, packed in walked.records]
             async for event in self._of_others(records):
                 yield event
@@ -82,7 +82,7 @@ class Publisher:
             yield self._corrections.of_lost_page(PageId(page_id), self._published.url_of(page_id), number)
 
     async def _of_clusters(self, walked: Sequence[WalkedCluster], clusters: Clusters) -> AsyncIterator[Event]:
-        kept = self._stores.judged.records
+        kept = self._stores.pages.records
         first = [cluster.representative.handle for cluster in walked]
         states, representatives = await clusters.standing(first), await fetch_records(first, kept)
         self.cluster_count += len(walked)

@@ -52,7 +52,7 @@ async def expire_now(
     retries = build_retries(settings, NoMeters())
     counts: Counter[Sweep] = Counter()
     async with open_stored_index(settings, state_dir, is_walked=True) as stores:
-        slot_count = stores.judged.records.slot_count
+        slot_count = stores.pages.records.slot_count
         sweeper = build_sweeper(settings, stores)
         for first in range(0, slot_count, _SLOTS_A_PASS):
             now_seconds = await retries.retry(stores.sweep_rounds.now_seconds)

@@ -70,7 +70,7 @@ async def _page_count(stores: Stores, retention_seconds: float) -> int:
     """Return how many pages there are that are not due to expire; stubs of removed ones are none."""
     oldest = time() - retention_seconds if retention_seconds else 0
     count = 0
-    async for walked in all_records(stores.judged.records):
+    async for walked in all_records(stores.pages.records):
         count += sum(_is_kept(packed, oldest) for _, packed in walked.records)
     return count
 

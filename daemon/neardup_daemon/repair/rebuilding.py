@@ -59,7 +59,7 @@ async def rebuild_index(
             raise ConfigError(
                 "'rebuild --into' has not finished: wait for it, or run it again, and 'rebuild' afterwards"
             )
-        return await fill(stores.judged, retries, on_slots)
+        return await fill(stores.pages, retries, on_slots)
 
 
 async def fill(

@@ -230,8 +230,8 @@ async def _judge_again(
             now_seconds=lambda: source.timestamp_seconds,
         )
         await loop.run(asyncio.Event())
-    await stores.judged.clusters.trim(committed)
-    await stores.judged.clusters.tidy(stores.judged.records)
+    await stores.pages.clusters.trim(committed)
+    await stores.pages.clusters.tidy(stores.pages.records)
     return source.record_count
 
 

@@ -148,7 +148,7 @@ async def _fill(
 ) -> Counter[Rebuilt]:
     """Insert every page into a layout."""
     index = await retries.retry(partial(stores.tables.index, number))
-    into = replace(stores.judged, index=index)
+    into = replace(stores.pages, index=index)
     return await fill(into, retries, on_slots)
 
 

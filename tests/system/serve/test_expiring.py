@@ -18,7 +18,7 @@ from tests.system.serve.served_pages import PAGES, A, B
 async def let_leave(index: StoredIndex, url: str) -> str:
     """Take a page out of its cluster as a sweep does, which is cut then; return the id of its own cluster."""
     async with open_stored_index(Settings.load(overrides=index.settings), None) as stores:
-        records = stores.judged.records
+        records = stores.pages.records
         walked = [each async for part in all_records(records) for each in part.records]
         ((handle, packed),) = [each for each in walked if PageRecord.unpack(each[1]).url == url]
         record = PageRecord.unpack(packed).expiring()
