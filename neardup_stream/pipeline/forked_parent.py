@@ -10,6 +10,7 @@ import socket
 import traceback
 from typing import Final
 
+from neardup_stream.held_signals import held_signals
 from neardup_stream.pipeline.worker_item import WorkerItem, open_item_memory
 from neardup_stream.pipeline.worker_main import Job, ignore_signals, serve
 
@@ -72,9 +73,10 @@ def fork_parent(job: Job) -> ForkedParent:
     ours, theirs = socket.socketpair()
     with theirs, open_item_memory() as memory:
         item = WorkerItem(memory)
-        pid = os.fork()
-        if pid == 0:
-            _run(theirs, item, job)
+        with held_signals():  # the hooks that Python calls at a fork drop what handlers raise
+            pid = os.fork()
+            if pid == 0:
+                _run(theirs, item, job)
         with contextlib.suppress(OSError):  # it did so itself, and may have ended since
             os.setpgid(pid, pid)
     return ForkedParent(pid, ours, item)

@@ -243,6 +243,24 @@ def test_a_parent_that_was_waited_for_is_not_killed_by_its_id_again() -> None:
     assert stranger.returncode == 0
 
 
+@pytest.mark.parametrize("hook", ["before", "after_in_parent"])
+def test_a_signal_that_comes_during_the_fork_is_handled_behind_it(hook: str) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "from neardup_stream.pipeline.forked_parent import fork_parent\n"
+        "from neardup_stream.pipeline.worker_limits import WorkerLimits\n"
+        "from neardup_stream.pipeline.worker_main import Job\n"
+        "from tests.bad_work import load\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
+        f"os.register_at_fork({hook}=lambda: signal.raise_signal(signal.SIGTERM))\n"
+        "fork_parent(Job(load, WorkerLimits(0.2, 1 << 26)))\n"
+    )
+    # The forked process has the pipe too: reading ends when it has ended.
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
+
+    assert (done.returncode, done.stderr) == (7, b"")
+
+
 @pytest.mark.parametrize("is_forked", [False, True])
 def test_a_job_that_cannot_be_loaded_is_our_bug(
     capfd: pytest.CaptureFixture[str],
