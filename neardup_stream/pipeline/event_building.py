@@ -1,13 +1,13 @@
 """Builds the events of a page from its plan. Pure, so the same input gives the same bytes."""
 
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from neardup_stream.bits.words import hamming_distance
-from neardup_stream.clusters.placements import ClusterState, Departure, Merge, Placement, lone_cluster_id
+from neardup_stream.clusters.placements import ClusterState, Departure, Merge, Placement
 from neardup_stream.clusters.planning import stands_alone
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.event_parts import (
@@ -16,9 +16,7 @@ from neardup_stream.event_parts import (
     EventMatch,
     EventPage,
     GonePage,
-    LeftCluster,
     OwnCluster,
-    PreviousPlace,
     Representative,
     rounded_ratio,
 )
@@ -46,6 +44,7 @@ from neardup_stream.pipeline.arrival import Judged, Registered
 from neardup_stream.pipeline.candidate_comparison import best_first
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.forgetting import Forgotten
+from neardup_stream.pipeline.left_places import left_place
 from neardup_stream.pipeline.listed_matches import listed_matches
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.page_record import PageRecord
@@ -121,10 +120,10 @@ def gone_row(
     if placement is None or placement.is_superseded:
         return Row("superseded")
     envelope = _Envelope(forgotten.forget.record, config, render)
-    left = _left(placement.departure, stub.handle, forgotten)
+    left = left_place(placement.departure, stub.handle, forgotten)
     gone = Gone(
         page=GonePage(id=stub.id, url=stub.url, version=stub.version),
-        cluster=UNSET if left is None else LeftCluster(id=left.cluster_id, epoch=left.epoch),
+        cluster=UNSET if left is None else left.cluster,
     )
     events = [*_representative_change(placement.departure, "gone", envelope), envelope.around("gone", gone)]
     return Row("forgotten", "", stub.handle, stub.version, tuple(events))
@@ -214,8 +213,8 @@ def _place(
     page: EventPage, judged: Judged, placement: Placement, config: EventConfig, envelope: _Envelope
 ) -> Iterator[Message]:
     """Yield the event with the place of the page; one that was alone and still is has one only if wanted."""
-    left = _left(placement.departure, judged.registered.handle, judged.registered)
-    previous = UNSET if left is None else PreviousPlace(version=left.version, cluster=left.cluster_id)
+    left = left_place(placement.departure, judged.registered.handle, judged.registered)
+    previous = UNSET if left is None else left.previous
     must_publish = _must_publish(judged.registered, placement)
     if judged.registered.is_left_to_archives:
         # Without matches, which were forgotten since, no other event reports the outcome of the page.
@@ -272,24 +271,6 @@ def _cluster_merge(merge: Merge, page: EventPage, placement: Placement, config: 
     return ClusterMerge(
         survivor=event_cluster(merge.survivor), absorbed=event_cluster(merge.absorbed), cause=cause
     )
-
-
-class _Left(NamedTuple):
-    """What an earlier version of a page was in, and no longer is."""
-
-    version: int
-    cluster_id: str
-    epoch: int
-
-
-def _left(departure: Departure | None, handle: Handle, replacing: Registered | Forgotten) -> _Left | None:
-    """Return what the page left; its records know that of one that was decided long ago, and stood alone."""
-    if departure is not None:
-        return _Left(departure.version, departure.cluster_id, departure.epoch)
-    former = replacing.decided_before or replacing.former
-    if former is None or not former.rank or former.state == "expiring":
-        return None
-    return _Left(former.version, lone_cluster_id(handle, former.version), 1)
 
 
 def _event_page(registered: Registered) -> EventPage:

@@ -4,19 +4,20 @@ import msgspec
 import pytest
 from msgspec import UNSET, UnsetType
 
-from neardup_stream.clusters.placements import ClusterState, Departure, Placement
+from neardup_stream.clusters.placements import ClusterState, Departure, Placement, lone_cluster_id
 from neardup_stream.clusters.planning import stands_alone
 from neardup_stream.clusters.requests import PageVersion
-from neardup_stream.event_parts import PreviousPlace
-from neardup_stream.events import DuplicateFound, Undecided, event_type
+from neardup_stream.event_parts import LeftCluster, PreviousPlace
+from neardup_stream.events import DuplicateFound, Gone, Undecided, UniqueFound, event_type
 from neardup_stream.match import Match, MatchKind
 from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.archived import ArchivedMatch, ArchivedMatches
-from neardup_stream.pipeline.arrival import Arrival, Judged, Registered
-from neardup_stream.pipeline.event_building import lone_row, page_row
+from neardup_stream.pipeline.arrival import Arrival, Forget, Judged, Registered
+from neardup_stream.pipeline.event_building import gone_row, lone_row, page_row
 from neardup_stream.pipeline.event_config import EventConfig
-from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.pipeline.forgetting import Forgotten
+from neardup_stream.stores.page_record import PageRecord, PageState
 from neardup_stream.wire.events import from_message, to_message
 
 POSITION = Position(Partition("pages", 0), 1)
@@ -91,6 +92,49 @@ def test_a_page_that_leaves_its_cluster_and_is_not_judged_any_more_says_where_it
 
     event = msgspec.json.decode(message.value or b"", type=Undecided)
     assert (event.reason, event.previous) == (reason, PreviousPlace(version=1, cluster="c"))
+
+
+LONE = Departure(lone_cluster_id(OWN.handle, 1), 1, 1, OWN, remaining=None, is_representative_change=False)
+"""By the clusters, which place every page, also one that is undecided."""
+
+OF_BEFORE = pytest.mark.parametrize(
+    ("state", "cluster"),
+    [("short", UNSET), ("archived", UNSET), ("live", LONE.cluster_id)],
+    ids=["it was too short", "it was left to archives", "it stood alone"],
+)
+
+
+@OF_BEFORE
+@pytest.mark.parametrize("departure", [LONE, None], ids=["just decided", "decided long ago"])
+def test_a_page_that_was_undecided_was_in_no_cluster(
+    departure: Departure | None, state: PageState, cluster: str | UnsetType
+) -> None:
+    former = msgspec.structs.replace(RECORD, state=state, rank=7)
+    record = former.followed_by(RECORD)
+    judged = Judged(Registered(ARRIVAL, OWN.handle, record, "changed", former))
+    placement = msgspec.structs.replace(stands_alone(OWN._replace(version=2)), departure=departure)
+
+    (message,) = page_row(judged, placement, EventConfig(unique=True), to_message).events
+
+    event = msgspec.json.decode(message.value or b"", type=UniqueFound)
+    assert event.previous == PreviousPlace(version=1, cluster=cluster)
+
+
+@OF_BEFORE
+@pytest.mark.parametrize("departure", [LONE, None], ids=["just decided", "decided long ago"])
+def test_a_page_that_is_forgotten_left_no_cluster_where_it_was_undecided(
+    departure: Departure | None, state: PageState, cluster: str | UnsetType
+) -> None:
+    former = msgspec.structs.replace(RECORD, state=state, rank=7)
+    asked = Forget(RecordMetadata(position=POSITION), (PageId("page"),))
+    forgotten = Forgotten(asked, "forgotten", OWN.handle, former.forgotten_by(POSITION, 1), former)
+    stub = OWN._replace(version=2)
+    placement = msgspec.structs.replace(stands_alone(stub), cluster=None, departure=departure)
+
+    (message,) = gone_row(forgotten, stub, placement, EventConfig(), to_message).events
+
+    event = msgspec.json.decode(message.value or b"", type=Gone)
+    assert event.cluster == (LeftCluster(id=cluster, epoch=1) if cluster else UNSET)
 
 
 @pytest.mark.parametrize("is_wanted", [False, True])
