@@ -42,6 +42,7 @@ class Evidence:
         self.published = PublishedEvents(history.events, history.index_token)
         self.unreadable = self.published.unreadable
         self.clashing = self.published.clashing
+        self._partitions: dict[PageId, frozenset[Partition]] = {}
 
     @cached_property
     def records(self) -> RecordsById:
@@ -82,6 +83,13 @@ class Evidence:
         places, numbers = self._numbers_of_inputs
         found = (self.history.inputs[numbers[place]] for place in places.of(hash64(page_id)))
         return [each for each in found if page_id in each.page_ids]
+
+    def partitions_of(self, page_id: PageId) -> frozenset[Partition]:
+        """Return the partitions that bring a page, or may mean it; found once for each page that is asked."""
+        if page_id not in self._partitions:
+            found = (each.position.partition for each in self.inputs_of(page_id))
+            self._partitions[page_id] = frozenset(found)
+        return self._partitions[page_id]
 
     def repeated_pages(self) -> Iterator[tuple[PageId, list[Input]]]:
         """Yield the pages that several records contain or may mean, with these records."""

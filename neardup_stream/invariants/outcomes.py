@@ -8,6 +8,7 @@ It has events, or a dead letter, or no event for one of these reasons:
     archives
     it made none                   the record has applied this offset or a later one of the partition: the
                                    content was the same, or newer content came before it was processed
+    it may have made none          the page came in so many partitions that its record dropped the offset
     there is no such record        the page was forgotten, or has expired, and its stub was dropped
 
 A position at or above the committed offset may have events already; it needs none. Each page version has one
@@ -31,8 +32,9 @@ from neardup_stream.events import (
 from neardup_stream.invariants.evidence import Evidence, PublishedEvent, shown, where
 from neardup_stream.invariants.history import Violation
 from neardup_stream.invariants.inputs import Input, InputKind
+from neardup_stream.message import Partition
 from neardup_stream.page import PageId
-from neardup_stream.stores.applied_positions import LATER_PARTITIONS
+from neardup_stream.stores.applied_positions import LATER_PARTITIONS, Applied, position_of
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import former_merge_event_id, merge_event_id
 
@@ -108,7 +110,7 @@ def _lack_of_page(evidence: Evidence, each: Input) -> str | None:
     if record is not None and record.is_made_by(each.position):
         is_published = evidence.published.has_outcome(record.id, record.version)
         return None if is_published else _lack_of_living(evidence, record)
-    if _covers(record, each) or _may_be_dropped(evidence, page_id, each):
+    if _covers(evidence, record, each) or _may_be_dropped(evidence, page_id, each):
         return None
     return f"has no event, and {_last_seen(record, each)}"
 
@@ -144,7 +146,7 @@ def _lack_of_forget(evidence: Evidence, each: Input) -> str | None:
             is_decided = record.rank or not evidence.expectations.keeps_clusters
             return f"has no gone event, and has forgotten page {page_id}" if is_decided else None
         if _was_known(evidence, page_id, each):
-            if _covers(record, each) or _may_be_dropped(evidence, page_id, each):
+            if _covers(evidence, record, each) or _may_be_dropped(evidence, page_id, each):
                 return None
             return f"has no gone event, and {_last_seen(record, each)}"
         if evidence.inputs_of(page_id) != [each]:
@@ -193,14 +195,21 @@ def _is_since(each: Input, since_ms: int | None) -> bool:
     return since_ms is not None and each.timestamp_ms >= since_ms
 
 
-def _covers(record: PageRecord | None, each: Input) -> bool:
+def _covers(evidence: Evidence, record: PageRecord | None, each: Input) -> bool:
     """Return whether the record has applied this position or a later one, or dropped it for lack of room."""
     if record is None:
         return False
     last_applied = record.last_applied(each.position.partition)
-    if last_applied is None:
-        return len(record.later) >= LATER_PARTITIONS
-    return last_applied >= each.position.offset
+    if last_applied is not None and last_applied >= each.position.offset:
+        return True
+    # One whose last offset was dropped may still be there, with the offset of a version that it made; and the
+    # others may be fewer by now than there is room for.
+    known = {each.position.partition, *map(_partition_of, (record.made_by, *record.later))}
+    return len(known) > LATER_PARTITIONS or len(known | evidence.partitions_of(record.id)) > LATER_PARTITIONS
+
+
+def _partition_of(applied: Applied) -> Partition:
+    return position_of(applied).partition
 
 
 def _may_be_dropped(evidence: Evidence, page_id: PageId, each: Input) -> bool:
