@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
 from neardup_stream.stores.cluster_store import DECIDED, Cell, Transaction
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost
 from neardup_stream.stores.index_identity import Policy
@@ -95,6 +95,27 @@ async def test_an_index_that_is_being_created_is_none_yet_to_those_that_read_it(
     assert is_there == sorted(is_there)
     assert (any(is_there), all(is_there)) == (True, False)
     assert len({each.handle_key for each in found if each is not None}) == 1
+
+
+@pytest.mark.parametrize("last", ["token", "handle_key"])
+async def test_an_index_whose_first_record_is_lost_is_created_when_it_is_entered_again(
+    last: str, client: RedisClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a replica without it took over, behind the field that is named."""
+    execute = client.execute
+
+    async def execute_and_lose(*words: bytes | str | int) -> Any:
+        answer = await execute(*words)
+        if words[0] == "HSETNX" and words[2] == last:
+            await execute("DEL", meta_key(namespace))
+        return answer
+
+    with monkeypatch.context() as losing:
+        losing.setattr(client, "execute", execute_and_lose)
+        with pytest.raises(StoreUnavailable, match="is gone again"):
+            await open_namespace(client, namespace, {"blocks": 4}, POLICY)
+
+    assert (await open_namespace(client, namespace, {"blocks": 4}, POLICY)).token
 
 
 async def test_an_index_of_a_former_release_says_nothing_of_itself_in_events(

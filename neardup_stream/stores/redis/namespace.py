@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from time import time
 
-from neardup_stream.errors import ConfigError, CorruptData, InvariantBroken
+from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.stores.cluster_store import DECIDED, TRIMMED, Cell, ClusterStore
 from neardup_stream.stores.guarded_clusters import INDEX, REMEDY, GuardedClusters, IndexLost, create_index
@@ -117,6 +117,7 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
         ConfigError: it was created with another schema, or has another policy; the message names every
             difference. Or a recovery of it did not end, or it lost its meta record.
         CorruptData: its meta record is not ours.
+        StoreUnavailable: what was written of it is gone.
     """
     meta = meta_key(namespace)
     await require_corrected(client, namespace)
@@ -131,8 +132,8 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
         await client.execute("HSETNX", meta, _CREATED_BY, __version__)
     await client.execute("HSETNX", meta, "handle_key", secrets.token_bytes(KEY_BYTES))
     created = await read_namespace(client, namespace, schema)
-    if created is None:
-        raise InvariantBroken(f"{meta} was written and is not there")
+    if created is None or not created.token:
+        raise StoreUnavailable(f"Redis: {meta} is gone again; see that no replica without it took over")
     await check_policy(client, namespace, policy)
     if await client.execute("HSETNX", meta, f"{_POLICY}{policy.number}", _canonical(policy.settings)):
         _logger.info("policy_in_force", extra={"fields": {"number": policy.number, **policy.settings}})
