@@ -93,10 +93,12 @@ def _history(count: int) -> History:
             inputs.extend([Input(Position(PARTITION, number), "page", (record.id,), content, 1)])
         members = records[:CLUSTER]
         if len(members) > 1:
-            speaker = PageVersion(_handle(first), 1, records[0].id, records[0].url, records[0].fingerprint)
-            cluster_id = lone_cluster_id(speaker.handle, 1)
+            representative = PageVersion(
+                _handle(first), 1, records[0].id, records[0].url, records[0].fingerprint
+            )
+            cluster_id = lone_cluster_id(representative.handle, 1)
             clusters[cluster_id] = StoredCluster(
-                speaker, tuple(_handle(first + place) for place in range(len(members)))
+                representative, tuple(_handle(first + place) for place in range(len(members)))
             )
             events.extend(_duplicate(records[0], each, cluster_id) for each in members[1:])
     return History(
@@ -135,8 +137,8 @@ def _family(first: int, count: int, dice: Random) -> Iterator[PageRecord]:
         yield msgspec.structs.replace(unranked, rank=number + 1)
 
 
-def _duplicate(speaker: PageRecord, record: PageRecord, cluster_id: str) -> Message:
-    representative = Representative(id=speaker.id, url=speaker.url, version=1)
+def _duplicate(representative: PageRecord, record: PageRecord, cluster_id: str) -> Message:
+    named = Representative(id=representative.id, url=representative.url, version=1)
     data = DuplicateFound(
         page=EventPage(
             id=record.id,
@@ -146,10 +148,15 @@ def _duplicate(speaker: PageRecord, record: PageRecord, cluster_id: str) -> Mess
             fingerprint=str(record.fingerprint),
         ),
         kind="near",
-        cluster=EventCluster(id=cluster_id, epoch=1, size=2, representative=representative),
+        cluster=EventCluster(id=cluster_id, epoch=1, size=2, representative=named),
         matches=(
             EventMatch(
-                id=speaker.id, url=speaker.url, version=1, distance_bits=0, resemblance=1.0, containment=1.0
+                id=representative.id,
+                url=representative.url,
+                version=1,
+                distance_bits=0,
+                resemblance=1.0,
+                containment=1.0,
             ),
         ),
         matches_total=1,

@@ -243,12 +243,12 @@ class Folded(NamedTuple):
 
 class _Facts(NamedTuple):
     merges: dict[str, str]
-    speakers: dict[str, dict[int, int]]
+    representatives: dict[str, dict[int, int]]
     places: dict[int, tuple[int, str | None]]
 
     def name(self, state: ClusterState) -> None:
         """A cluster at an epoch names its representative, and says where it is."""
-        self.speakers.setdefault(state.id, {})[state.epoch] = state.representative.handle
+        self.representatives.setdefault(state.id, {})[state.epoch] = state.representative.handle
         self.put(state.representative.handle, state.representative.version, state.id)
 
     def put(self, number: int, version: int, cluster_id: str | None) -> None:
@@ -277,7 +277,7 @@ def folded(
         number
         for key, pages in members.items()
         for number in pages
-        if key in facts.speakers and _speaker(facts.speakers[key]) != number
+        if key in facts.representatives and _representative(facts.representatives[key]) != number
     }
     return Folded(clusters, frozenset(deletable))
 
@@ -309,7 +309,7 @@ def _surviving(merges: Mapping[str, str], cluster_id: str) -> str:
     return cluster_id
 
 
-def _speaker(by_epoch: Mapping[int, int]) -> int:
+def _representative(by_epoch: Mapping[int, int]) -> int:
     return by_epoch[max(by_epoch)]
 
 

@@ -166,12 +166,12 @@ class PageHistory:
     async def clusters(self) -> dict[str, tuple[str, frozenset[str]]]:
         """Return the stored clusters of two or more: representative and members, by page id."""
         found = {}
-        async for cluster_id, speaker, handles in self.pipeline.decider().walk():
+        async for cluster_id, representative, handles in self.pipeline.decider().walk():
             packed = await self.pipeline.records.fetch(handles)
             records = [PageRecord.unpack(value) for value in packed if value is not None]
             assert len(records) == len(handles)
             assert all(record.is_indexed for record in records)
-            found[cluster_id] = str(speaker.id), frozenset(str(record.id) for record in records)
+            found[cluster_id] = str(representative.id), frozenset(str(record.id) for record in records)
         return found
 
     async def living(self) -> frozenset[str]:

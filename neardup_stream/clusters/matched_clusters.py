@@ -126,7 +126,7 @@ def _support(key: ClusterKey, cluster: ClusterCell | None, group: Sequence[Match
     matches = tuple(each.match for each in group)
     if cluster is None:
         return Support(key.id, 1, group[0].cell.rank, matches, matches, 1, is_representative_matched=True)
-    speaker = cluster.representative.handle
+    representative = cluster.representative.handle
     return Support(
         cluster_id=cluster.id(key),
         size=cluster.size,
@@ -134,7 +134,7 @@ def _support(key: ClusterKey, cluster: ClusterCell | None, group: Sequence[Match
         matches=matches,
         anchor_matches=tuple(each.match for each in group if each.cell.is_anchor),
         anchor_count=cluster.anchor_count,
-        is_representative_matched=any(match.handle == speaker for match in matches),
+        is_representative_matched=any(match.handle == representative for match in matches),
     )
 
 

@@ -94,9 +94,9 @@ def _deletable(evidence: Evidence, fold: Fold, counted: "_Counted") -> Iterator[
         expected = members - {cluster.representative.id}
         if declared & members != expected:
             kept = shown(members - declared)
-            speaker = cluster.representative.id
+            representative = cluster.representative.id
             yield Violation(
-                4, f"cluster {cluster_id}: representative {speaker}; not declared duplicate: {kept}"
+                4, f"cluster {cluster_id}: representative {representative}; not declared duplicate: {kept}"
             )
     for page_id in sorted(declared - grouped):
         yield Violation(4, f"page {page_id} is in no cluster, and is declared duplicate")

@@ -152,7 +152,7 @@ class PublishedEvents:
                 self._archived.append(_key(page.id, page.version))
             case _:
                 pass
-        self._named.extend(_key(speaker.id, speaker.version) for speaker in _speakers(data))
+        self._named.extend(_key(each.id, each.version) for each in _representatives(data))
 
     def _clashes(self) -> Iterator[tuple[EventName, str]]:
         """Yield the deliveries whose payload differs from that of the first one with the same id."""
@@ -193,7 +193,7 @@ def _payload(message: Message) -> int:
     return int.from_bytes(blake2b(parts, digest_size=8).digest(), "big")
 
 
-def _speakers(data: EventData) -> Iterator[Representative]:
+def _representatives(data: EventData) -> Iterator[Representative]:
     match data:
         case DuplicateFound(cluster=EventCluster() as cluster):
             yield cluster.representative

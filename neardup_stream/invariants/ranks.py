@@ -40,8 +40,8 @@ def _disordered(evidence: Evidence) -> Iterator[Violation]:
     """Yield clusters whose members are not in the order of their ranks, the representative first."""
     for cluster_id, cluster in evidence.history.clusters.items():
         if cluster.members[:1] != (cluster.representative.handle,):
-            speaker = cluster.representative.id
-            yield Violation(7, f"cluster {cluster_id}: representative {speaker} was not decided first")
+            representative = cluster.representative.id
+            yield Violation(7, f"cluster {cluster_id}: representative {representative} was not decided first")
         found = (evidence.history.records.get(handle) for handle in cluster.members)
         ranked = [record for record in found if record is not None and record.rank]
         for one, other in pairwise(ranked):

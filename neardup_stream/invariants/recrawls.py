@@ -30,8 +30,8 @@ def judge_recrawls(evidence: Evidence) -> Iterator[Violation]:
 
 
 def _is_of_itself(data: DuplicateFound) -> bool:
-    speaker = data.cluster.representative.id if isinstance(data.cluster, EventCluster) else None
-    return data.page.id == speaker or any(match.id == data.page.id for match in data.matches)
+    representative = data.cluster.representative.id if isinstance(data.cluster, EventCluster) else None
+    return data.page.id == representative or any(match.id == data.page.id for match in data.matches)
 
 
 def _unchanged(evidence: Evidence, inputs: Sequence[Input]) -> Iterator[Input]:

@@ -72,11 +72,11 @@ class Corrections:
             representative: its record.
             members: handles and records of some, or all.
         """
-        speaker = cluster.representative.handle
+        representative_handle = cluster.representative.handle
         for handle, record in members:
-            if handle == speaker:
+            if handle == representative_handle:
                 continue
-            compared = compare(record, speaker, representative, self.verdict)
+            compared = compare(record, representative_handle, representative, self.verdict)
             duplicate = DuplicateFound(
                 page=self._page(record),
                 kind=compared.kind,

@@ -85,14 +85,14 @@ class Fold(ClusterFold):
             self._members = Members()
             self.knowledge = Knowledge(event.index)
         page_ids, cluster_ids = self._concerned(facts)
-        speakers = {cluster_id: self.representative(cluster_id) for cluster_id in cluster_ids}
+        representatives = {cluster_id: self.representative(cluster_id) for cluster_id in cluster_ids}
         for page_id in page_ids | self._absorbed_pages(facts):
             before.setdefault(page_id, self.status(page_id))
         places = {page_id: self.cluster_of(page_id) for page_id in page_ids}
         versions = {page_id: self.version_of(page_id) for page_id in page_ids}
         self.take_in(facts, event.index)
         self._move(cluster_ids, places)
-        self._note_led(speakers, before)
+        self._note_led(representatives, before)
         changes = tuple(
             Change(page_id, status, now)
             for page_id, status in before.items()
@@ -159,9 +159,9 @@ class Fold(ClusterFold):
             if entered is not None:
                 self._members.add(entered, page_id)
 
-    def _note_led(self, speakers: dict[str, str | None], before: dict[str, PageStatus]) -> None:
+    def _note_led(self, representatives: dict[str, str | None], before: dict[str, PageStatus]) -> None:
         """Note the former status of all pages of clusters that have another representative now."""
-        for cluster_id, former in speakers.items():
+        for cluster_id, former in representatives.items():
             if self.survivor_of(cluster_id) == cluster_id and self.representative(cluster_id) != former:
                 for page_id in self._members[cluster_id]:
                     before.setdefault(page_id, _status_in(cluster_id, former, page_id))

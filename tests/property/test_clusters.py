@@ -79,9 +79,9 @@ def test_folding_the_answers_in_any_order_gives_the_clusters_in_the_store(
             fold = folded(history.placements, dice)
 
             assert fold.clusters == {key: frozenset(members) for key, (_, members) in clusters.items()}
-            silent = {speaker for speaker, _ in clusters.values()}
+            representatives = {representative for representative, _ in clusters.values()}
             members = {number for _, each in clusters.values() for number in each}
-            assert fold.deletable == members - silent
+            assert fold.deletable == members - representatives
 
     finish(story())
 
@@ -100,9 +100,9 @@ def test_in_every_cluster_the_living_member_that_was_decided_first_is_the_repres
                 await history.clusters.tidy(KNOWING)
 
             living = history.living()
-            for speaker, members in (await walked(history.clusters)).values():
+            for representative, members in (await walked(history.clusters)).values():
                 assert living.keys() >= set(members)
-                assert speaker == min(members, key=lambda number: history.crawl.records[number].rank)
+                assert representative == min(members, key=lambda number: history.crawl.records[number].rank)
 
     finish(story())
 
@@ -144,8 +144,8 @@ def test_expiry_takes_pages_out_and_changes_no_representative(
 
         left = {number.handle for number, has_gone in zip(nodes, gone, strict=True) if has_gone}
         kept = {
-            key: (speaker, tuple(member for member in members if member not in left))
-            for key, (speaker, members) in before.items()
+            key: (representative, tuple(member for member in members if member not in left))
+            for key, (representative, members) in before.items()
         }
         assert await walked(history.clusters) == {key: each for key, each in kept.items() if len(each[1]) > 1}
 
@@ -202,7 +202,9 @@ def test_of_two_daemons_at_once_matching_pages_end_in_one_cluster_and_in_one_sto
         for group in connected(daemons[0].living()):
             assert any(group <= members for members in whole)
         assert fold.clusters == {key: frozenset(members) for key, (_, members) in clusters.items()}
-        silent = {speaker for speaker, _ in clusters.values()}
-        assert fold.deletable == {number for _, each in clusters.values() for number in each} - silent
+        representatives = {representative for representative, _ in clusters.values()}
+        assert (
+            fold.deletable == {number for _, each in clusters.values() for number in each} - representatives
+        )
 
     finish(story())

@@ -122,9 +122,9 @@ def deletions_for_another_text(
         fold.feed(from_message(event))
         for page in fold.deletable() & steady.keys():
             cluster_id = fold.cluster_of(page)
-            speaker = fold.representative(cluster_id) if cluster_id is not None else None
-            if speaker is None or steady[page] not in families[speaker]:
-                yield number, page, speaker
+            representative = fold.representative(cluster_id) if cluster_id is not None else None
+            if representative is None or steady[page] not in families[representative]:
+                yield number, page, representative
 
 
 def check(own: Own, messages: Sequence[Message]) -> list[Message]:

@@ -92,8 +92,9 @@ class Publisher:
             self._clustered.update(handle for _, handle in some)
             self._held.difference_update(str(record.id) for record in records.values())
             for cluster, group in groupby(some, itemgetter(0)):
-                speaker, handles = cluster.representative.handle, [handle for _, handle in group]
-                state, representative = states[speaker], representatives[speaker]
+                handles = [handle for _, handle in group]
+                state = states[cluster.representative.handle]
+                representative = representatives[cluster.representative.handle]
                 if self._settings.events.unique and handles[0] == cluster.members[0]:
                     yield self._corrections.of_own_cluster(representative, state)
                 members = [(handle, records[handle]) for handle in handles if handle in records]

@@ -22,9 +22,11 @@ def place(offset: int, number: int, *matches: Match, version: int = 1) -> PlaceR
     return PlaceRequest(at(offset), node(number, version), matches)
 
 
-def state(number: int, *, epoch: int = 1, size: int = 1, speaker: int | None = None) -> ClusterState:
+def state(number: int, *, epoch: int = 1, size: int = 1, representative: int | None = None) -> ClusterState:
     """Return the cluster that version 1 of page `number` founded."""
-    return ClusterState(f"{number:016x}.1", epoch, size, node(number if speaker is None else speaker))
+    return ClusterState(
+        f"{number:016x}.1", epoch, size, node(number if representative is None else representative)
+    )
 
 
 def clusters_of(store: MemoryClusters, tombstone_ttl_seconds: float = 600.0) -> Clusters:

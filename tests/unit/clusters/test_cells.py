@@ -65,10 +65,10 @@ def test_the_byte_after_the_rank_says_whether_a_sweep_must_keep_the_cell(
 
 @pytest.mark.parametrize("other_id", [True, False], ids=["id-of-its-own", "id-is-the-url"])
 def test_a_cluster_cell_is_decoded_as_it_was(*, other_id: bool) -> None:
-    speaker = node(TOP, 9)
+    representative = node(TOP, 9)
     if not other_id:
-        speaker = speaker._replace(url=speaker.id)
-    cell = ClusterCell(2**47 + 1, 4, 10_000, 99_999, 3, speaker)
+        representative = representative._replace(url=representative.id)
+    cell = ClusterCell(2**47 + 1, 4, 10_000, 99_999, 3, representative)
 
     assert unpack_cluster(cell.pack()) == cell
 

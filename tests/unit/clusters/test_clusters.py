@@ -103,7 +103,7 @@ async def test_when_the_representative_leaves_the_next_one_is_the_representative
     assert departure is not None
     assert departure.is_representative_change
     assert departure.former == node(1)
-    assert departure.remaining == state(1, epoch=2, size=2, speaker=2)
+    assert departure.remaining == state(1, epoch=2, size=2, representative=2)
     assert (departure.version, departure.epoch) == (1, 2)
 
 
@@ -127,7 +127,7 @@ async def test_the_page_left_alone_keeps_the_cluster_that_subscribers_know() -> 
 
     (placement,) = await history.run([Op(3, 10)])
 
-    assert placement.cluster == state(1, epoch=2, size=2, speaker=2)
+    assert placement.cluster == state(1, epoch=2, size=2, representative=2)
 
 
 async def test_a_cluster_ends_with_its_last_member() -> None:
@@ -172,12 +172,12 @@ async def test_several_representatives_may_leave_in_one_batch() -> None:
 
     placements = await history.run([Op(number, None) for number in (1, 3, 2)])
 
-    speakers = [
+    representatives = [
         placement.departure.remaining.representative.handle
         for placement in placements
         if placement.departure is not None and placement.departure.remaining is not None
     ]
-    assert speakers == [2, 2, 4]
+    assert representatives == [2, 2, 4]
 
 
 async def test_where_a_page_stands_can_be_asked() -> None:
@@ -216,7 +216,7 @@ async def test_with_anchored_the_representative_is_the_anchor_once_the_anchor_ha
 
     (placement,) = await history.run([Op(4, 12)])
 
-    assert placement.cluster == state(1, epoch=2, size=3, speaker=2)
+    assert placement.cluster == state(1, epoch=2, size=3, representative=2)
 
 
 async def test_a_rule_may_make_further_anchors_and_sees_how_many_are_matched() -> None:

@@ -148,7 +148,7 @@ async def test_who_represents_a_merged_cluster_is_the_member_decided_first_of_al
         if is_tidy:
             await history.clusters.tidy(KNOWING)
         clusters = await walked(history.clusters)
-        assert [speaker for speaker, _ in clusters.values()] == [number]
+        assert [representative for representative, _ in clusters.values()] == [number]
         assert folded(history.placements, dice).clusters == {
             key: frozenset(members) for key, (_, members) in clusters.items()
         }
@@ -170,8 +170,8 @@ async def test_the_first_member_is_found_while_an_absorbed_cluster_moves(reads: 
     others = [Op(20_000 + number, 100 + 10 * number) for number in range(5)]
     await history.run([Op(0, None), *others])  # a larger batch reads more members of a cluster at once
 
-    (speaker, _) = (await walked(history.clusters)).popitem()[1]
-    assert speaker == 1
+    (representative, _) = (await walked(history.clusters)).popitem()[1]
+    assert representative == 1
 
 
 async def test_nothing_is_left_of_a_merged_cluster_whose_pages_are_all_gone() -> None:
