@@ -60,7 +60,8 @@ class SiteLines:
             self._table = learned.after
         elif lessons:
             self._table = self._table.learn(lessons, self._max_lines)
-        if self._merged is None or len(lessons) < len(former):
+        self._more = None
+        if len(lessons) < len(former):
             self._recount()
 
     def replace(self, table: FrameTable, batches: Sequence[int]) -> None:
