@@ -41,7 +41,9 @@ class Term(NamedTuple):
 
 AVOIDED: Final = (
     # Pages, processes and servers do not talk, listen, die, or go places; actors have names.
-    Term("speak speaks spoke speaking", "be the representative of", unless="speaks for others"),
+    Term(
+        "speak speaks spoke speaking speaker speakers", "be the representative of", unless="speaks for others"
+    ),
     Term("tell tells told telling", "publish, report, return; distinguish", unless=r"\w+\.tell"),
     Term("whoever nobody somebody anybody", "name the actor: the consumer, no daemon, another daemon"),
     Term("away", "unavailable; removed", unless="(right|straight) away"),

@@ -131,10 +131,12 @@ def _content(record: PageRecord) -> tuple[int, PageState, str]:
 
 
 def _cluster(state: ClusterState) -> EventCluster:
-    speaker = state.representative
+    representative = state.representative
     return EventCluster(
         id=state.id,
         epoch=state.epoch,
         size=state.size,
-        representative=Representative(id=speaker.id, url=speaker.url, version=speaker.version),
+        representative=Representative(
+            id=representative.id, url=representative.url, version=representative.version
+        ),
     )
