@@ -72,20 +72,16 @@ class FilesRunEnd(NamedTuple):
         first_dead_letters: what they were about.
         damage: which files could not be read in full; None if all could.
         revisits: what `warc` holds; None where it was not written.
-        is_complete: whether every file was read to its end, and every output is complete.
-        has_read_all: whether every record that can be read was read.
-        unwritten: outputs that are not complete.
+        shortfall: what the input or the outputs lack, for the user; empty where nothing is to be said.
         is_cut_short: whether a signal cut it short; then no output has its name but those that were complete.
     """
 
     exit_code: int
     first_dead_letters: list[str]
     damage: CorruptData | None
-    revisits: RevisitTally | None = None
-    is_complete: bool = True
-    has_read_all: bool = True
-    unwritten: Sequence[str] = ()
-    is_cut_short: bool = False
+    revisits: RevisitTally | None
+    shortfall: str
+    is_cut_short: bool
 
 
 class _Outputs(NamedTuple):
@@ -157,17 +153,16 @@ async def run_over_files(
             if has_read_all and not results.unwritten:
                 stop.let_finish(settings.pipeline.drain_seconds)  # half an end would lose half of the events
                 await loop.end()
-    is_complete = has_read_all and stop.exit_code == OK
+    is_cut_short = stop.is_cut_short or stop.exit_code != OK
+    is_complete = has_read_all and not is_cut_short
     results.report_unwritten("input damaged" if is_complete else "stopped early")
     return FilesRunEnd(
-        stop.exit_code if is_complete or (run.continues and not stop.is_cut_short) else stop.unfinished_code,
+        OK if is_complete or (run.continues and not is_cut_short) else stop.unfinished_code,
         notes.first_dead_letters,
         source.damage,
         revisits,
-        is_complete=is_complete and source.damage is None,
-        has_read_all=has_read_all,
-        unwritten=sorted(results.unwritten),
-        is_cut_short=stop.is_cut_short or stop.exit_code != OK,
+        results.shortfall(has_read_all=has_read_all, is_cut_short=is_cut_short),
+        is_cut_short,
     )
 
 

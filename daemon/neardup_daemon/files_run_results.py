@@ -88,6 +88,15 @@ class FilesRunResults:
         for path in sorted(self.unwritten):
             log_event(_logger, "output_not_written", level=logging.WARNING, path=path, reason=reason)
 
+    def shortfall(self, *, has_read_all: bool, is_cut_short: bool) -> str:
+        """Return what input or outputs lack at the end of the run; empty where nothing is to be said."""
+        if has_read_all and is_cut_short:
+            paths = ", ".join(sorted(self.unwritten))
+            return paths and f"stopped after the files were read: not complete are {paths}"
+        if has_read_all and self._source.damage is None:
+            return ""
+        return "stopped before the files were read to their end: the output is of these records"
+
     async def _write_clusters(self, stores: LoopStores, output: ClusterOutput) -> None:
         if stores.clusters is None:
             return

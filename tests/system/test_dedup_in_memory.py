@@ -107,5 +107,5 @@ def test_an_output_that_is_not_asked_for_is_no_file(tmp_path: Path, monkeypatch:
         running = run_over_files(run, Settings(), Tally(), lambda *_: None, lambda: "", (), digests.identify)
         end = asyncio.run(running)
 
-    assert (end.is_complete, len(end.first_dead_letters)) == (True, 1)
+    assert (end.shortfall, len(end.first_dead_letters)) == ("", 1)
     assert null.read_bytes() == b""

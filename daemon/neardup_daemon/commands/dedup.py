@@ -225,14 +225,8 @@ def _print_warnings(tally: Tally, settings: Settings) -> None:
 
 def _print_summary(tally: Tally, seconds: float, end: "FilesRunEnd") -> None:
     _print_outcomes(tally, seconds)
-    if end.has_read_all and end.is_cut_short:
-        if end.unwritten:
-            paths = printable(", ".join(end.unwritten))
-            click.echo(f"stopped after the files were read: not complete are {paths}", err=True)
-    elif not end.is_complete:
-        click.echo(
-            "stopped before the files were read to their end: the output is of these records", err=True
-        )
+    if end.shortfall:
+        click.echo(printable(end.shortfall), err=True)
     if warning := tally.missing_matches():
         click.echo(warning, err=True)
 
