@@ -22,11 +22,15 @@ class SharedReading(Generic[Value]):
         self._read, self._reused_seconds = read, reused_seconds
         self._running: asyncio.Task[tuple[Value, float]] | None = None
 
-    async def value(self) -> Value:
-        """Return what was read; all requests that wait get the error of a reading."""
+    def begin(self) -> asyncio.Task[tuple[Value, float]]:
+        """Begin to read, unless that runs already or what was read is not old; return the reading."""
         if self._running is None or self._is_over(self._running):
             self._running = asyncio.create_task(self._timed())
-        running = self._running
+        return self._running
+
+    async def value(self) -> Value:
+        """Return what was read; all requests that wait get the error of a reading."""
+        running = self.begin()
         await asyncio.wait([running])
         return running.result()[0]
 

@@ -1,13 +1,13 @@
 """Surveys all clusters: which hosts have most duplicates, and which clusters are largest."""
 
-import asyncio
 import heapq
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from time import monotonic, time
+from time import time
 from typing import Final, NamedTuple
 
+from neardup_daemon.query_api.shared_reading import SharedReading
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.clusters import Clusters
@@ -63,8 +63,7 @@ class Surveys:
         self._api = settings.api
         self._host_of = scope_by("domain" if settings.frames.scope == "domain" else "host")
         self._latest: Survey | None = None
-        self._due_seconds = float("-inf")
-        self._running: asyncio.Task[Survey] | None = None
+        self._reading = SharedReading(self._renewed, settings.api.survey_seconds)
 
     async def latest(self) -> Survey:
         """Return the latest survey; the first is waited for, a later one is made meanwhile.
@@ -73,34 +72,24 @@ class Surveys:
             StoreUnavailable: there is none yet, and the store is unavailable.
             CorruptData: what is stored is not what this program writes.
         """
-        running = self._running
-        if running is None and (self._latest is None or monotonic() >= self._due_seconds):
-            running = self._running = asyncio.create_task(self._survey())
-            running.add_done_callback(self._finish)
-        if self._latest is not None:
-            return self._latest
-        assert running is not None  # noqa: S101 - none is kept, so one is made
-        await asyncio.wait([running])
-        return running.result()
+        self._reading.begin()
+        return self._latest or await self._reading.value()
 
     async def close(self) -> None:
         """Cancel the running survey, if any."""
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.gather(self._running, return_exceptions=True)
+        await self._reading.close()
 
-    def _finish(self, running: asyncio.Task[Survey]) -> None:
-        """Keep the result, or log why the former one stays; the next survey is due as long after either."""
-        self._running = None
-        self._due_seconds = monotonic() + self._api.survey_seconds
-        if running.cancelled():
-            return
-        if (error := running.exception()) is None:
-            self._latest = running.result()
-        elif self._latest is not None:  # else requests that wait for it end with the error, and log it
+    async def _renewed(self) -> Survey:
+        """Return a new survey; where it fails, log why, and return the former one for as long."""
+        try:
+            self._latest = await self._survey()
+        except Exception as error:
+            if self._latest is None:  # requests that wait for it end with the error, and log it
+                raise
             level = logging.WARNING if isinstance(error, Unavailable) else logging.ERROR
             bug = None if isinstance(error, NeardupError) else error
             _logger.log(level, "survey_failed", exc_info=bug, extra={"fields": {"error": str(error)}})
+        return self._latest
 
     async def _survey(self) -> Survey:
         duplicates: Counter[str] = Counter()

@@ -44,7 +44,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("neardup_daemon.query_api.survey.monotonic", clock)
+    monkeypatch.setattr("neardup_daemon.query_api.shared_reading.monotonic", clock)
     return clock
 
 
