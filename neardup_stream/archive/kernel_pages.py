@@ -1,4 +1,8 @@
-"""Mix words and verify the checksums of 4 KiB pages with compiled code."""
+"""Mix words and verify the checksums of 4 KiB pages with compiled code.
+
+The compiler's cache detects changes of files of this kernel only: small functions that kernels of other
+packages need too, as `mix`, are copies.
+"""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast

@@ -13,7 +13,8 @@ A second entry point, `view_pages`, sketches pages without some of their lines.
 `tests/reference.py` is the plain definition that the results must equal bit for bit.
 
 More than 350 lines, because it is one compiled unit: the compiler's cache detects changes of this file only,
-so it has all compiled code for pages, and imports no other module of the package.
+so it has all compiled code for pages, and imports no other module of the package. Small functions that other
+kernels need too, as `_mix`, are copies.
 
 Every number that is hashed is a uint64 from the start: combined with an int64, the compiler would make it a
 float.

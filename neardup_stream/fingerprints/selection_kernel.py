@@ -1,7 +1,8 @@
 """Choose shingles with compiled code: cyclic windows of token hashes, mixed and winnowed.
 
 The file imports no other module of the package, because the compiler's cache detects changes of this file
-only. The tests compare it with `reference.cyclic_hash` and `hashing.stable.mix`.
+only: small functions that other kernels need too, as `_mix`, are copies. The tests compare it with
+`reference.cyclic_hash` and `hashing.stable.mix`.
 """
 
 from collections.abc import Callable

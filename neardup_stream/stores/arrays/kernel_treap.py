@@ -1,6 +1,9 @@
 """Treaps of members in arrays, and what all parts of the kernel share: types, constants and the hash.
 
 Every number that is hashed is a uint64 from the start: beside an int64 the compiler would make it a float.
+
+The compiler's cache detects changes of files of this kernel only: small functions that kernels of other
+packages need too, as `mix`, are copies.
 """
 
 from collections.abc import Callable
