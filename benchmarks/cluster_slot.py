@@ -11,21 +11,17 @@ the machine change less than pages a second; that all pages are decided is looke
 import argparse
 import asyncio
 import json
-import multiprocessing
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from multiprocessing.synchronize import Barrier
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.hot_clusters import BATCH_PAGES, HOT, describe, place, render
+from benchmarks.numbered_pages import BATCH_PAGES, HOT, decide, describe, place, results_of_daemons
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
-from neardup_stream.clusters.requests import Request
 from neardup_stream.message import Partition
-from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.cluster_store import Transaction
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.clusters import RedisClusters
@@ -95,19 +91,9 @@ def main() -> None:
 
 async def measure(server: RedisServer, daemons: int, hot: int, seconds: float) -> Figures:
     """Let daemons decide for so many seconds."""
-    context = multiprocessing.get_context("spawn")
-    barrier, done = context.Barrier(daemons), context.Queue()
-    processes = [
-        context.Process(target=_daemon, args=(server.url, number, hot, seconds, barrier, done))
-        for number in range(daemons)
-    ]
     async with RedisClient(RedisConfig(server.url)) as client:
         before = await _stats(client)
-        for process in processes:
-            process.start()
-        counts = [await asyncio.to_thread(done.get) for _ in processes]
-        for process in processes:
-            await asyncio.to_thread(process.join)
+        counts = await results_of_daemons(daemons, _decide_for, server.url, hot, seconds)
         after = await _stats(client)
         await _require_decided(client, [number for number, *_ in counts], [each[1] for each in counts])
     pages = sum(each[1] for each in counts)
@@ -149,12 +135,8 @@ def _clusters(client: RedisClient) -> tuple[Clusters, CountedClusters]:
     return Clusters(store, describe, config=ClusterConfig(tombstone_ttl_seconds=600)), store
 
 
-def _daemon(url: str, number: int, hot: int, seconds: float, barrier: Barrier, done: Any) -> None:
-    done.put(asyncio.run(_decide_for(url, number, hot, seconds, barrier)))
-
-
 async def _decide_for(
-    url: str, number: int, hot: int, seconds: float, barrier: Barrier
+    number: int, url: str, hot: int, seconds: float, barrier: Barrier
 ) -> tuple[int, int, int, int]:
     """Return the daemon's number, its pages, its commits and its conflicts."""
     partition = Partition("pages", number)
@@ -162,12 +144,12 @@ async def _decide_for(
         clusters, store = _clusters(client)
         offset = 0
         if not number:
-            await _decide(clusters, [place(partition, offset, HOT)])
+            await decide(clusters, [place(partition, offset, HOT)])
             offset = 1
         barrier.wait()
         first, ends = (number + 1) * 10**9, time.perf_counter() + seconds
         while time.perf_counter() < ends:
-            await _decide(
+            await decide(
                 clusters,
                 [
                     place(partition, offset + row, first + offset + row, *([HOT] if row < hot else []))
@@ -177,11 +159,6 @@ async def _decide_for(
             offset += BATCH_PAGES
             await clusters.trim({partition: offset})
     return number, offset, store.commits, store.conflicts
-
-
-async def _decide(clusters: Clusters, requests: Sequence[Request]) -> None:
-    aged_count = (await clusters.settled([requests[0].position])).aged_count
-    await decide_requests(clusters, requests, render, aged_count)
 
 
 if __name__ == "__main__":

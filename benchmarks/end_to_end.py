@@ -28,7 +28,7 @@ from rich.table import Table
 
 from benchmarks.crawls import CRAWLS, Crawl, text_pages
 from benchmarks.process_times import cpu_seconds, started_cpu_seconds
-from benchmarks.redis_readings import kind_of
+from benchmarks.redis_readings import kind_of, used_bytes
 from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.message import Message, Record
@@ -170,7 +170,7 @@ def _measured_run(
     broker.create_topic(f"events-{group}", PARTITIONS)
     client = redis.Redis.from_url(store.url)
     client.flushall()
-    empty_bytes = _used_bytes(client)
+    empty_bytes = used_bytes(client)
     with _daemon(broker, store, "pages", page_count, settings, group) as daemon:
         daemon.wait_until_ready()
         first_pages, started = _wait_for_pages(daemon, 1)
@@ -182,7 +182,7 @@ def _measured_run(
         assert daemon.stop() == 0
     assert sum(outcomes.values()) == page_count, outcomes
     recall = asyncio.run(_check_events(broker, page_count, group, outcomes["duplicate"], crawl))
-    all_bytes = _used_bytes(client) - empty_bytes
+    all_bytes = used_bytes(client) - empty_bytes
     kind_bytes = {kind: _freed_bytes(client, kind) for kind in KINDS}
     pages_per_second = (page_count - first_pages) / (ended - started)
     seconds = (after - before for before, after in zip(cpu_before, cpu_after, strict=True))
@@ -276,15 +276,11 @@ def _spent(daemon_pid: int, *server_pids: int) -> list[float]:
 
 def _freed_bytes(client: redis.Redis, kind: str) -> int:
     """Delete the keys of a kind, and return how many bytes that frees."""
-    before = _used_bytes(client)
+    before = used_bytes(client)
     for key in client.scan_iter(count=10_000):
         if kind_of(key) == kind:
             client.delete(key)
-    return before - _used_bytes(client)
-
-
-def _used_bytes(client: redis.Redis) -> int:
-    return int(client.info("memory")["used_memory"])
+    return before - used_bytes(client)
 
 
 def print_table(page_count: int, figures: Mapping[str, Figures]) -> None:

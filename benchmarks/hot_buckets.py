@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 
+from benchmarks.numbered_pages import BATCH_PAGES, spread
 from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.fingerprints.sketch import SketchConfig
@@ -11,7 +12,6 @@ from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Fingerprint64, Handle, PageId
-from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange
@@ -26,7 +26,6 @@ LAYOUT = IndexLayout(IndexConfig(expected_pages=1_000_000, bands=SketchConfig().
 COPIES = 120
 """Of each page: below the cap, so that probes read all of them."""
 
-BATCH_PAGES = InFlightLimits().max_batch_pages
 NOW, KEPT_SECONDS = 1_790_000_000, 600
 
 
@@ -66,7 +65,7 @@ async def fill_buckets(client: RedisClient, namespace: str, pages: int) -> int:
         numbers = range(copy * families, (copy + 1) * families)
         for some in in_chunks(zip(numbers, words, strict=True), BATCH_PAGES):
             probed = await index.probe_and_insert(
-                [IndexedPage(_spread(number + 1), 1, *each) for number, each in some]
+                [IndexedPage(spread(number + 1), 1, *each) for number, each in some]
             )
             assert all(
                 len(each) == copy or row in probed.truncated_rows
@@ -96,10 +95,6 @@ async def round_of_retention(client: RedisClient, namespace: str, clusters: Clus
     while expired := (await sweeper.sweep(NOW + KEPT_SECONDS))["expired"]:
         count += expired
     return count
-
-
-def _spread(number: int) -> Handle:
-    return Handle(number * 0x9E3779B97F4A7C15 % 2**64)
 
 
 def _record(handle: Handle) -> PageRecord:

@@ -21,7 +21,6 @@ import argparse
 import asyncio
 import json
 import logging
-import multiprocessing
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -30,22 +29,24 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.resources import files
 from multiprocessing.synchronize import Barrier
-from typing import Any
 
 from neardup_daemon.gc_tuning import collect_rarely
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.hot_buckets import fill_buckets, round_of_retention, store_due_pages
+from benchmarks.numbered_pages import (
+    BATCH_PAGES,
+    HOT,
+    decide,
+    describe,
+    place,
+    results_of_daemons,
+    spread,
+)
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
-from neardup_stream.clusters.placements import Placement
-from neardup_stream.clusters.requests import PageVersion, PlaceRequest, Request
-from neardup_stream.clusters.snapshot import DescribedPage, Description
-from neardup_stream.match import Match
-from neardup_stream.message import Partition, Position
-from neardup_stream.page import Handle, PageId
-from neardup_stream.pipeline.decide import decide_requests
-from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.clusters.requests import Request
+from neardup_stream.message import Partition
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.redis.client import RedisClient, Script
 from neardup_stream.stores.redis.clusters import RedisClusters
@@ -53,10 +54,8 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.keys import ClusterKeys
 from tests.servers.redis import RedisServer, find_redis, start_redis
 
-BATCH_PAGES = InFlightLimits().max_batch_pages
 HOT_PAGES = 8
 DAEMONS = (1, 4)
-ROW = bytes(300)
 LOGGED_MICROSECONDS = 1000
 LONG_MICROSECONDS = 10_000
 LOOK_SECONDS = 0.002
@@ -66,9 +65,6 @@ SCRIPTS = {
     if each.name.endswith(".lua")
 }
 """By the name that Redis gives them; not the one that is loaded with constants, `probe_insert`."""
-
-HOT = 1
-"""Number of the page that founds the cluster."""
 
 
 @dataclass(frozen=True)
@@ -123,37 +119,6 @@ def clusters_of(client: RedisClient, namespace: str) -> Clusters:
     """Return the clusters of one case, with slots for a million pages."""
     keys = ClusterKeys(namespace=namespace, schema_id="bench", slot_bits=14)
     return Clusters(RedisClusters(client, keys), describe, config=ClusterConfig(tombstone_ttl_seconds=0))
-
-
-async def describe(pages: Sequence[DescribedPage]) -> dict[DescribedPage, Description]:
-    """Return the id and URL of every page."""
-    named = {page: node(page[0]) for page in pages}
-    return {page: Description(found.id, found.url) for page, found in named.items()}
-
-
-def spread(number: int) -> Handle:
-    """Return a handle for a number, as evenly spread as hashes are."""
-    return Handle(number * 0x9E3779B97F4A7C15 % 2**64)
-
-
-def node(handle: Handle) -> PageVersion:
-    """Return the first version of a page."""
-    return PageVersion(handle, 1, PageId(f"https://example.com/{handle}"), f"https://example.com/{handle}")
-
-
-def place(partition: Partition, offset: int, number: int, *matched: int, rank: int = 1) -> PlaceRequest:
-    """Decide a page that matches some others."""
-    own = node(spread(number))
-    matches = tuple(
-        Match(each.handle, each.id, each.url, 1, 0, "exact", rank=rank)
-        for each in map(node, map(spread, matched))
-    )
-    return PlaceRequest(Position(partition, offset), own, matches)
-
-
-def render(_request: Request, _placement: Placement | None) -> bytes:
-    """Return a row of a usual size."""
-    return ROW
 
 
 Work = Callable[[], Awaitable[int]]
@@ -211,28 +176,16 @@ async def _watched() -> AsyncIterator[list[float]]:
 
 async def _joining(server: RedisServer, count: int, seconds: float) -> int:
     """Daemons decide for so many seconds; each keeps two batches in flight, as the pipeline does."""
-    context = multiprocessing.get_context("spawn")
-    barrier, done = context.Barrier(count), context.Queue()
-    arguments = (server.url, f"joining{count}", seconds, barrier, done)
-    processes = [context.Process(target=_daemon, args=(number, *arguments)) for number in range(count)]
-    for process in processes:
-        process.start()
-    counts = [await asyncio.to_thread(done.get) for _ in processes]
-    for process in processes:
-        await asyncio.to_thread(process.join)
-    return sum(counts)
-
-
-def _daemon(number: int, url: str, namespace: str, seconds: float, barrier: Barrier, done: Any) -> None:
-    done.put(asyncio.run(_decide_for(number, url, namespace, seconds, barrier)))
+    return sum(await results_of_daemons(count, _decide_for, server.url, f"joining{count}", seconds))
 
 
 async def _decide_for(number: int, url: str, namespace: str, seconds: float, barrier: Barrier) -> int:
+    """Return how many pages the daemon decided."""
     partition = Partition("pages", number)
     async with RedisClient(RedisConfig(url)) as client:
         clusters = clusters_of(client, namespace)
         if not number:
-            await _decide(clusters, [place(partition, 0, HOT)])
+            await decide(clusters, [place(partition, 0, HOT)])
         barrier.wait()
         first, ends = (number + 1) * 10**9, time.perf_counter() + seconds
         offset = 1
@@ -241,20 +194,15 @@ async def _decide_for(number: int, url: str, namespace: str, seconds: float, bar
                 place(partition, at, first + at, *([HOT] if at % (BATCH_PAGES // HOT_PAGES) == 0 else []))
                 for at in range(offset, offset + BATCH_PAGES)
             ]
-            await _decide(clusters, batch)
+            await decide(clusters, batch)
             offset += BATCH_PAGES
             await clusters.trim({partition: offset})
     return offset
 
 
-async def _decide(clusters: Clusters, requests: Sequence[Request]) -> None:
-    aged_count = (await clusters.settled([requests[0].position])).aged_count
-    await decide_requests(clusters, requests, render, aged_count)
-
-
 async def _decide_all(clusters: Clusters, requests: Sequence[Request]) -> None:
     for first in range(0, len(requests), BATCH_PAGES):
-        await _decide(clusters, requests[first : first + BATCH_PAGES])
+        await decide(clusters, requests[first : first + BATCH_PAGES])
 
 
 Steps = Sequence[tuple[str, Work]]
@@ -268,7 +216,7 @@ async def _merging(clusters: Clusters, pages: int) -> Steps:
         await _decide_all(clusters, requests)
 
     async def merge() -> int:
-        await _decide(clusters, [place(partition, 3 * pages, 3 * pages, HOT, younger)])
+        await decide(clusters, [place(partition, 3 * pages, 3 * pages, HOT, younger)])
         return 2 * pages
 
     async def move() -> int:
@@ -304,7 +252,7 @@ async def _pending(clusters: Clusters, pages: int) -> Steps:
         return pages
 
     async def decide_it() -> int:
-        await _decide(clusters, [place(partition, pages, undecided)])
+        await decide(clusters, [place(partition, pages, undecided)])
         return 1
 
     return [("its copies", decide_copies), ("the page", decide_it)]

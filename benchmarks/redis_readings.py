@@ -17,6 +17,7 @@ __all__ = [
     "slow_calls",
     "spent",
     "stored_bytes",
+    "used_bytes",
 ]
 
 LOGGED_MS = 3
@@ -65,6 +66,11 @@ def slow_calls(client: redis.Redis) -> SlowCalls:
     took_ms = [int(entry["duration"]) / 1000 for entry in client.slowlog_get(LOGGED_CALLS)]
     client.slowlog_reset()  # its entries take memory
     return SlowCalls(max(took_ms, default=0.0), sum(each > LONG_MS for each in took_ms))
+
+
+def used_bytes(client: redis.Redis) -> int:
+    """Return all memory of the server, which counts clients and buffers too."""
+    return int(client.info("memory")["used_memory"])
 
 
 def stored_bytes(client: redis.Redis) -> int:

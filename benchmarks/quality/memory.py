@@ -16,6 +16,7 @@ from neardup_daemon.demo.sample_crawl.plain_texts import TextPage, generate_text
 from neardup_daemon.embedded import EmbeddedServer
 
 from benchmarks.quality.table_settings import TableSetting
+from benchmarks.redis_readings import used_bytes
 
 __all__ = ["bytes_per_page"]
 
@@ -55,17 +56,13 @@ def _as_input(number: int, page: TextPage) -> dict[str, str]:
 
 def _fill(url: str, assignments: Sequence[str], pages: Path, page_count: int) -> int:
     client = redis.Redis.from_url(url)
-    empty_bytes = _used_bytes(client)
+    empty_bytes = used_bytes(client)
     command = [sys.executable, "-m", "neardup_daemon", "dedup", "--redis", "--events=/dev/null", str(pages)]
     corpus = (f"redis.url={url}", f"index.expected_pages={page_count}", "clusters.tombstone_ttl_seconds=1")
     for assignment in (*corpus, *assignments):
         command += ["--set", assignment]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    return _used_bytes(client) - empty_bytes
-
-
-def _used_bytes(client: redis.Redis) -> int:
-    return int(client.info("memory")["used_memory"])
+    return used_bytes(client) - empty_bytes
 
 
 def _assignments(setting: TableSetting) -> tuple[str, ...]:
