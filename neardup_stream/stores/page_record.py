@@ -150,22 +150,15 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
     def seen_again(self, position: Position, seen_seconds: int) -> Self:
         """Return the record after the same content came from a later position."""
         later = self._later.seen_again(applied_at(position), self.made_by)
-        return msgspec.structs.replace(
-            self,
-            later=later.applied,
-            former_count=later.former_count,
-            seen_seconds=max(self.seen_seconds, seen_seconds),
-        )
+        return self._with(later, seen_seconds=max(self.seen_seconds, seen_seconds))
 
     def claimed_by(self, position: Position, seen_seconds: int) -> Self:
         """Return the same version, to be decided at another position: its maker may never come again."""
         made_by = applied_at(position)
         later = self._later.claimed(self.made_by, made_by)
-        return msgspec.structs.replace(
-            self,
+        return self._with(
+            later,
             made_by=made_by,
-            later=later.applied,
-            former_count=later.former_count,
             seen_seconds=max(self.seen_seconds, seen_seconds),
             claimed=(*(each for each in self.claimed if each != made_by), self.made_by),
             rank=0,
@@ -182,17 +175,14 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         is_return = has_gone or (
             self.is_return and not self.rank
         )  # a return that was not decided is still one
-        return msgspec.structs.replace(
-            new,
-            version=self.version + 1,
-            later=later.applied,
-            former_count=later.former_count,
-            is_return=is_return,
-        )
+        return new._with(later, version=self.version + 1, is_return=is_return)
 
     @property
     def _later(self) -> Later:
         return Later(self.later, self.former_count)
+
+    def _with(self, later: Later, **changes: object) -> Self:
+        return msgspec.structs.replace(self, later=later.applied, former_count=later.former_count, **changes)
 
     def expiring(self) -> Self:
         """Return the record of the same page as expiring; it never becomes live again."""
