@@ -25,9 +25,9 @@ from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stores import PageStores
+from neardup_stream.stores.checked_sweep_rounds import CheckedSweepRounds, check_intact
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index, stored_layout
-from neardup_stream.stores.guarded_sweep_rounds import AgreedSweepRounds, GuardedSweepRounds
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
@@ -119,7 +119,7 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
             partial(enter_index, client, settings.redis.namespace, namespace, clusters)
         )
         stores = await retries.retry(partial(open_tables, layouts, client, namespace))
-        rounds = AgreedSweepRounds(
+        rounds = CheckedSweepRounds(
             stores.sweep_rounds, partial(check_policy, client, settings.redis.namespace, agreed)
         )
         yield replace(stores, clock=clock, server_name=facts.name, policy=agreed, sweep_rounds=rounds)
@@ -181,8 +181,10 @@ def _build_stores(
     )
     epochs = InputEpochs(client, settings.redis.namespace, cluster_store, cluster_keys, namespace.token)
     frames = with_failpoints("frames", RedisFrames(client, keys), points)
-    rounds = RedisSweepRounds(client, settings.redis.namespace, namespace.schema_id)
-    installed = partial(is_installed, client, settings.redis.namespace, namespace.token)
+    rounds: SweepRounds = RedisSweepRounds(client, settings.redis.namespace, namespace.schema_id)
+    if guarded:
+        installed = partial(is_installed, client, settings.redis.namespace, namespace.token)
+        rounds = CheckedSweepRounds(rounds, partial(check_intact, guarded, installed))
     return Stores(
         pages=pages,
         frames=frames,
@@ -193,7 +195,7 @@ def _build_stores(
         tables=tables,
         epochs=epochs,
         usage=RedisUsage(client, keys),
-        sweep_rounds=GuardedSweepRounds(rounds, guarded, installed) if guarded else rounds,
+        sweep_rounds=rounds,
     )
 
 

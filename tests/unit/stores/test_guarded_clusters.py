@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import pytest
 
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
+from neardup_stream.stores.checked_sweep_rounds import CheckedSweepRounds, check_intact
 from neardup_stream.stores.cluster_store import DECIDED, TRIMMED, Aged, Cell, Transaction, partition_name
 from neardup_stream.stores.guarded_clusters import (
     INDEX,
@@ -18,7 +20,6 @@ from neardup_stream.stores.guarded_clusters import (
     create_index,
     stored_layout,
 )
-from neardup_stream.stores.guarded_sweep_rounds import GuardedSweepRounds
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.table_layouts import LayoutChanged, LayoutState, TableLayouts
 from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
@@ -109,11 +110,11 @@ async def test_an_index_whose_meta_record_is_lost_is_lost_for_all() -> None:
         await GuardedClusters(store, INDEX_A).check()
 
 
-def guarded_rounds(clusters: GuardedClusters, *, is_named: bool = True) -> GuardedSweepRounds:
+def guarded_rounds(clusters: GuardedClusters, *, is_named: bool = True) -> CheckedSweepRounds:
     async def is_installed() -> bool:
         return is_named
 
-    return GuardedSweepRounds(MemorySweepRounds(lambda: NOW), clusters, is_installed)
+    return CheckedSweepRounds(MemorySweepRounds(lambda: NOW), partial(check_intact, clusters, is_installed))
 
 
 async def test_a_commit_to_an_emptied_store_changes_nothing() -> None:
