@@ -10,27 +10,27 @@ from neardup_daemon.query_api.answers import (
     HostsAnswer,
     QueryAnswer,
 )
-from neardup_daemon.query_api.asking import (
-    Asking,
-    ExplainParams,
-    LimitParams,
-    NoParams,
-    PageParams,
-)
 from neardup_daemon.query_api.cluster_reading import ClusterParams, ClusterReading
 from neardup_daemon.query_api.comparing import CompareAnswer, CompareInput, Comparing
 from neardup_daemon.query_api.deciding import Deciding, DecisionAnswer, DecisionParams, PendingAnswer
 from neardup_daemon.query_api.endpoints import Endpoint
+from neardup_daemon.query_api.index_reading import (
+    ExplainParams,
+    IndexReading,
+    LimitParams,
+    NoParams,
+    PageParams,
+)
 from neardup_daemon.query_api.linking import Linking, LinksAnswer, LinksParams
-from neardup_daemon.query_api.recent import DeadLettersAnswer, MergesAnswer, Recent
+from neardup_daemon.query_api.topic_reading import DeadLettersAnswer, MergesAnswer, TopicReading
 from neardup_stream.wire.pages import PageInput
 
-__all__ = ["cluster_endpoints", "deciding_endpoints", "reading_endpoints", "recent_endpoints"]
+__all__ = ["cluster_endpoints", "deciding_endpoints", "reading_endpoints", "topic_endpoints"]
 
 _OK, _ACCEPTED, _NOT_FOUND = HTTPStatus.OK, HTTPStatus.ACCEPTED, (HTTPStatus.NOT_FOUND,)
 
 
-def reading_endpoints(asking: Asking, comparing: Comparing) -> list[Endpoint]:
+def reading_endpoints(reading: IndexReading, comparing: Comparing) -> list[Endpoint]:
     """Return the endpoints for pages and lists that need nothing but the index."""
     return [
         Endpoint(
@@ -42,7 +42,7 @@ def reading_endpoints(asking: Asking, comparing: Comparing) -> list[Endpoint]:
             body=None,
             answers={_OK: Answer},
             problems=_NOT_FOUND,
-            handle=asking.page,
+            handle=reading.page,
         ),
         Endpoint(
             method="GET",
@@ -53,7 +53,7 @@ def reading_endpoints(asking: Asking, comparing: Comparing) -> list[Endpoint]:
             body=None,
             answers={_OK: ClustersAnswer},
             problems=_NOT_FOUND,
-            handle=asking.clusters,
+            handle=reading.clusters,
         ),
         Endpoint(
             method="POST",
@@ -64,7 +64,7 @@ def reading_endpoints(asking: Asking, comparing: Comparing) -> list[Endpoint]:
             body=PageInput,
             answers={_OK: QueryAnswer},
             problems=(),
-            handle=asking.query,
+            handle=reading.query,
         ),
         Endpoint(
             method="GET",
@@ -75,7 +75,7 @@ def reading_endpoints(asking: Asking, comparing: Comparing) -> list[Endpoint]:
             body=None,
             answers={_OK: ExplainAnswer},
             problems=_NOT_FOUND,
-            handle=asking.explain,
+            handle=reading.explain,
         ),
         Endpoint(
             method="POST",
@@ -97,7 +97,7 @@ def reading_endpoints(asking: Asking, comparing: Comparing) -> list[Endpoint]:
             body=None,
             answers={_OK: HostsAnswer},
             problems=_NOT_FOUND,
-            handle=asking.hosts,
+            handle=reading.hosts,
         ),
     ]
 
@@ -130,7 +130,7 @@ def cluster_endpoints(reading: ClusterReading, linking: Linking) -> list[Endpoin
     ]
 
 
-def recent_endpoints(recent: Recent) -> list[Endpoint]:
+def topic_endpoints(reading: TopicReading) -> list[Endpoint]:
     """Return the endpoints that read the latest records of topics, for which Kafka is needed."""
     return [
         Endpoint(
@@ -142,7 +142,7 @@ def recent_endpoints(recent: Recent) -> list[Endpoint]:
             body=None,
             answers={_OK: MergesAnswer},
             problems=(),
-            handle=recent.merges,
+            handle=reading.merges,
         ),
         Endpoint(
             method="GET",
@@ -153,7 +153,7 @@ def recent_endpoints(recent: Recent) -> list[Endpoint]:
             body=None,
             answers={_OK: DeadLettersAnswer},
             problems=(),
-            handle=recent.dead_letters,
+            handle=reading.dead_letters,
         ),
     ]
 

@@ -13,8 +13,8 @@ from neardup_daemon.inspect.page_lookup import AskedPage, given_record
 from neardup_daemon.inspect.shared_words import ShownText, shown_texts
 from neardup_daemon.preparing import build_viewer
 from neardup_daemon.query_api.answers import ExplainAnswer
-from neardup_daemon.query_api.asking import OpenIndex, PageName, stored_page
 from neardup_daemon.query_api.endpoints import Call, Reply
+from neardup_daemon.query_api.index_reading import OpenIndex, PageName, stored_page
 from neardup_daemon.query_api.problems import (
     Refused,
     refused_field,

@@ -17,10 +17,10 @@ from neardup_daemon.inspect.page_lookup import NotStored, find_stored, given_rec
 from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.pages_topic import pages_input
 from neardup_daemon.producing import key_of
-from neardup_daemon.query_api.decisions import Decisions
+from neardup_daemon.query_api.awaited_decisions import AwaitedDecisions
 from neardup_daemon.query_api.endpoints import Call, Reply
+from neardup_daemon.query_api.partition_ends import PartitionEnds
 from neardup_daemon.query_api.problems import RETRY_SOON, Refused, refused_field, refused_page, refused_skip
-from neardup_daemon.query_api.published import Published
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
 from neardup_stream.clusters.placements import Decided
@@ -121,12 +121,12 @@ class Deciding:
         self._topic = kafka.pages_topic
         self._input_id = pages_input(settings)
         self._decoder = PageDecoder(settings.limits.config(), None, frozenset(settings.pages.status))
-        self._decisions = Decisions(stores.pages.clusters)
+        self._decisions = AwaitedDecisions(stores.pages.clusters)
         self._waiting = 0
         self._kafka = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._sink: KafkaSink | None = None
-        self._published = Published(lambda: topic_ends(kafka.connection(), kafka.pages_topic))
+        self._ends = PartitionEnds(lambda: topic_ends(kafka.connection(), kafka.pages_topic))
 
     async def close(self) -> None:
         """Close the connections to Kafka."""
@@ -175,7 +175,7 @@ class Deciding:
                 " (api.decision_kept_seconds); GET /v1/pages says where a page is now",
             )
         call.release()  # of brokers one waits without keeping others waiting
-        if not await self._published.may_have(params.partition, params.offset):
+        if not await self._ends.may_have(params.partition, params.offset):
             raise Refused(HTTPStatus.NOT_FOUND, f"there is no record at {self._place_name(position)}")
         return self._pending(position, "pending")
 

@@ -8,24 +8,24 @@ from http import HTTPStatus
 from neardup_daemon.forked_workers import QUERIED_PARTS
 from neardup_daemon.policy import agreed_archive_ids, policy
 from neardup_daemon.preparing import open_preparation
-from neardup_daemon.query_api.asking import Asking, OpenIndex
 from neardup_daemon.query_api.catalogue import (
     cluster_endpoints,
     deciding_endpoints,
     reading_endpoints,
-    recent_endpoints,
+    topic_endpoints,
 )
 from neardup_daemon.query_api.cluster_reading import ClusterReading
 from neardup_daemon.query_api.comparing import Comparing
 from neardup_daemon.query_api.deciding import Deciding
 from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
+from neardup_daemon.query_api.index_reading import IndexReading, OpenIndex
 from neardup_daemon.query_api.linking import Linking
 from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.query_api.problems import Refused
-from neardup_daemon.query_api.recent import Recent
 from neardup_daemon.query_api.server import ApiServer
 from neardup_daemon.query_api.survey import Surveys
 from neardup_daemon.query_api.threads import Threads
+from neardup_daemon.query_api.topic_reading import TopicReading
 from neardup_daemon.reloaded_archives import ReloadedArchives
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
@@ -67,10 +67,10 @@ async def serving_queries(
         threads = Threads(settings.api.max_threads)
         index = OpenIndex(settings, stores, archives.current, preparation, surveys, threads)
         deciding = Deciding(settings, stores, metrics)
-        recent = Recent(settings)
-        of_topics = (*recent_endpoints(recent), *deciding_endpoints(deciding))
+        topic_reading = TopicReading(settings)
+        of_topics = (*topic_endpoints(topic_reading), *deciding_endpoints(deciding))
         endpoints = [
-            *reading_endpoints(Asking(index), Comparing(index)),
+            *reading_endpoints(IndexReading(index), Comparing(index)),
             *cluster_endpoints(ClusterReading(stores), Linking(settings, stores, threads)),
             *(each if has_kafka else _without_kafka(each) for each in of_topics),
         ]
@@ -80,7 +80,7 @@ async def serving_queries(
                     yield
         finally:
             await deciding.close()
-            await recent.close()
+            await topic_reading.close()
             if surveys is not None:
                 await surveys.close()
 

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 
 import msgspec
-from neardup_daemon.query_api.asking import NoParams
 from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
+from neardup_daemon.query_api.index_reading import NoParams
 from neardup_daemon.settings.query_api import Api
 
 from tests.unit.daemon.api_clients import serving_endpoint

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
-from neardup_daemon.query_api.decisions import Decisions
+from neardup_daemon.query_api.awaited_decisions import AwaitedDecisions
 
 from neardup_stream.clusters.placements import Decided, Settled
 from neardup_stream.clusters.unclustered import Unclustered
@@ -38,9 +38,9 @@ class Decider(Unclustered):
 
 
 @asynccontextmanager
-async def waiting() -> AsyncIterator[tuple[Decider, Decisions]]:
+async def waiting() -> AsyncIterator[tuple[Decider, AwaitedDecisions]]:
     decider = Decider()
-    decisions = Decisions(decider)
+    decisions = AwaitedDecisions(decider)
     async with asyncio.timeout(LONG):
         yield decider, decisions
     await decisions.close()

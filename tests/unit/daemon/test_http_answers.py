@@ -10,8 +10,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 from neardup_daemon.health import Condition, serve_health
-from neardup_daemon.query_api.asking import NoParams
 from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
+from neardup_daemon.query_api.index_reading import NoParams
 from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.query_api.problems import Problem
 from neardup_daemon.query_api.server import ApiServer

@@ -5,26 +5,26 @@ from typing import get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import UnsetType
-from neardup_daemon.query_api.asking import Asking
 from neardup_daemon.query_api.catalogue import (
     cluster_endpoints,
     deciding_endpoints,
     reading_endpoints,
-    recent_endpoints,
+    topic_endpoints,
 )
 from neardup_daemon.query_api.cluster_reading import ClusterReading
 from neardup_daemon.query_api.comparing import Comparing
 from neardup_daemon.query_api.deciding import Deciding
+from neardup_daemon.query_api.index_reading import IndexReading
 from neardup_daemon.query_api.linking import Linking
-from neardup_daemon.query_api.recent import Recent
+from neardup_daemon.query_api.topic_reading import TopicReading
 
 
 def answers() -> list[type[msgspec.Struct]]:
     """Of all endpoints, which need nothing of what they are made with to be described."""
     endpoints = [
-        *reading_endpoints(Asking.__new__(Asking), Comparing.__new__(Comparing)),
+        *reading_endpoints(IndexReading.__new__(IndexReading), Comparing.__new__(Comparing)),
         *cluster_endpoints(ClusterReading.__new__(ClusterReading), Linking.__new__(Linking)),
-        *recent_endpoints(Recent.__new__(Recent)),
+        *topic_endpoints(TopicReading.__new__(TopicReading)),
         *deciding_endpoints(Deciding.__new__(Deciding)),
     ]
     return [answer for endpoint in endpoints for answer in endpoint.answers.values()]

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from neardup_daemon.query_api.access import Access
 from neardup_daemon.query_api.admission import Admission
-from neardup_daemon.query_api.asking import ExplainParams, LimitParams, NoParams, PageParams
 from neardup_daemon.query_api.cluster_reading import ClusterParams
+from neardup_daemon.query_api.index_reading import ExplainParams, LimitParams, NoParams, PageParams
 from neardup_daemon.query_api.parameters import read_parameters
 from neardup_daemon.query_api.problems import Refused
 from neardup_daemon.settings.query_api import Api, is_loopback

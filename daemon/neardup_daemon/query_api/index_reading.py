@@ -47,8 +47,8 @@ from neardup_stream.wire.pages import OWN_FIELDS
 from neardup_stream.wire.times import rfc3339
 
 __all__ = [
-    "Asking",
     "ExplainParams",
+    "IndexReading",
     "LimitParams",
     "NoParams",
     "OpenIndex",
@@ -127,7 +127,7 @@ class OpenIndex(NamedTuple):
         return await self.threads.run(explain, first, second, in_force, clusters, archives)
 
 
-class Asking:
+class IndexReading:
     """Answers calls of the reading endpoints.
 
     Each method raises Refused with a problem, StoreUnavailable where the store is unavailable, and

@@ -8,7 +8,7 @@ from typing import Final
 
 from neardup_stream.errors import StreamUnavailable
 
-__all__ = ["Published"]
+__all__ = ["PartitionEnds"]
 
 _PAUSE_SECONDS: Final = 1.0
 """Between two readings, each of which opens connections of its own."""
@@ -16,7 +16,7 @@ _PAUSE_SECONDS: Final = 1.0
 _ANSWER_SECONDS: Final = 5.0
 
 
-class Published:
+class PartitionEnds:
     """Keeps the ends of partitions, and reads them again for a position that lies behind them.
 
     Args:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 import pytest
-from neardup_daemon.query_api.published import Published
+from neardup_daemon.query_api.partition_ends import PartitionEnds
 
 from neardup_stream.errors import StreamUnavailable
 
@@ -26,15 +26,15 @@ class Topic:
 async def test_a_record_is_there_if_its_partition_ends_behind_it(
     partition: int, offset: int, *, may_have: bool
 ) -> None:
-    assert await Published(Topic(3).read_ends).may_have(partition, offset) == may_have
+    assert await PartitionEnds(Topic(3).read_ends).may_have(partition, offset) == may_have
 
 
 async def test_requests_at_the_same_time_share_a_reading_and_known_records_need_none() -> None:
     topic = Topic(3)
-    published = Published(topic.read_ends)
+    ends = PartitionEnds(topic.read_ends)
 
-    await asyncio.gather(*(published.may_have(0, offset) for offset in range(3, 20)))
-    await published.may_have(0, 2)
+    await asyncio.gather(*(ends.may_have(0, offset) for offset in range(3, 20)))
+    await ends.may_have(0, 2)
 
     assert topic.reading_count == 1
 
@@ -43,4 +43,4 @@ async def test_where_brokers_do_not_say_any_record_may_be_there() -> None:
     async def read_ends() -> Mapping[int, int]:
         raise StreamUnavailable("no broker answers", "timeout")
 
-    assert await Published(read_ends).may_have(0, 10**9)
+    assert await PartitionEnds(read_ends).may_have(0, 10**9)

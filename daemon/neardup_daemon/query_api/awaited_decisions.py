@@ -10,7 +10,7 @@ from neardup_stream.clusters.protocol import Decider
 from neardup_stream.errors import InvariantBroken, StoreUnavailable
 from neardup_stream.message import Position
 
-__all__ = ["Decisions", "State"]
+__all__ = ["AwaitedDecisions", "State"]
 
 State = Literal["pending", "trimmed"]
 """pending: not decided yet. trimmed: committed, and no decision record is there: it never had one, or not any
@@ -22,7 +22,7 @@ _PAUSE_SHARE: Final = 8
 """Between two look-ups passes this part of the time that the newest request waits already."""
 
 
-class Decisions:
+class AwaitedDecisions:
     """Looks up decision records.
 
     Args:

@@ -7,9 +7,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from neardup_daemon.query_api.answers import Count
-from neardup_daemon.query_api.asking import LimitParams
 from neardup_daemon.query_api.endpoints import Call, Reply
-from neardup_daemon.query_api.latest import LatestRecords
+from neardup_daemon.query_api.index_reading import LimitParams
+from neardup_daemon.query_api.latest_records import LatestRecords
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import CorruptData
 from neardup_stream.event_parts import EventCluster
@@ -19,7 +19,14 @@ from neardup_stream.wire.dead_letters import ERROR_PREFIX
 from neardup_stream.wire.events import event_name, event_source, from_message
 from neardup_stream.wire.times import rfc3339
 
-__all__ = ["DeadLetterFacts", "DeadLettersAnswer", "MergeFacts", "MergesAnswer", "ReasonCount", "Recent"]
+__all__ = [
+    "DeadLetterFacts",
+    "DeadLettersAnswer",
+    "MergeFacts",
+    "MergesAnswer",
+    "ReasonCount",
+    "TopicReading",
+]
 
 _SHOWN_BYTES: Final = 1024
 """Of a key, and of each header of a dead letter."""
@@ -108,7 +115,7 @@ class DeadLettersAnswer(msgspec.Struct, frozen=True, kw_only=True):
     latest: list[DeadLetterFacts]
 
 
-class Recent:
+class TopicReading:
     """Answers from topics.
 
     Each method raises StreamUnavailable where Kafka is unavailable, and ConfigError where
