@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from neardup_stream.clusters.cells import (
-    AbsorbedCell,
     ClusterCell,
     ClusterKey,
     PageCell,
@@ -19,6 +18,9 @@ __all__ = ["MOST_LEVELS", "FoundCluster", "MemberPage", "cluster_key", "find_clu
 
 MOST_LEVELS: Final = 64
 """Sets of members inside each other that are followed; a few are usual, and only until members have moved."""
+
+_MOST_TRIES: Final = 4
+"""Times a cluster is looked for while members move: one commit removes a set and changes what named it."""
 
 
 class FoundCluster(NamedTuple):
@@ -71,17 +73,25 @@ async def find_cluster(store: ClusterStore, key: ClusterKey) -> FoundCluster | N
     Raises:
         StoreUnavailable: the store is unavailable.
         CorruptData: what is stored is not what this program writes.
-    Cost: one round trip; two more, and one for each absorbed cluster on the way, where it was absorbed.
+    Cost: one round trip; two more, and one for each absorbed cluster on the way, where it was absorbed. The
+        same again, some times at most, where members are moved meanwhile.
     """
-    if found := await _root(store, key):
-        return found
-    (packed,), _ = await store.read(page_cells([key.handle]))
-    cell = PageCell.unpack(packed)
-    if not (cell.is_living and cell.is_linked):
-        return None
-    found = await _root(store, cell.cluster(key.handle))
-    has_stayed = cell.version == key.version
-    return found if found and (has_stayed or found.state.id == key.id) else None
+    for _ in range(_MOST_TRIES):
+        found = await _followed(store, key)
+        if isinstance(found, FoundCluster):
+            return found
+        if found == key:
+            break
+    for _ in range(_MOST_TRIES):
+        (packed,), _ = await store.read(page_cells([key.handle]))
+        cell = PageCell.unpack(packed)
+        if not (cell.is_living and cell.is_linked):
+            return None
+        found = await _followed(store, cell.cluster(key.handle))
+        if isinstance(found, FoundCluster):
+            has_stayed = cell.version == key.version
+            return found if has_stayed or found.state.id == key.id else None
+    return None
 
 
 async def read_members(
@@ -125,16 +135,20 @@ async def read_members(
     return MemberPage(members, tuple(after for _, after in levels if after is not None))
 
 
-async def _root(store: ClusterStore, key: ClusterKey) -> FoundCluster | None:
+async def _followed(store: ClusterStore, key: ClusterKey) -> FoundCluster | ClusterKey:
+    """Return the cluster to which the members of `key` belong; a key on the way of which nothing is stored.
+
+    Each cell is read on its own: a set that one named may be removed before it is read.
+    """
     for _ in range(MOST_LEVELS):
         (value,), _ = await store.read([Cell(CLUSTERS, key.packed)])
         cell = None if value is None else unpack_cluster(value)
         if isinstance(cell, ClusterCell):
             return FoundCluster(key, cell.state(key))
-        if not isinstance(cell, AbsorbedCell):
+        if cell is None:
             break
         key = cell.target
-    return None
+    return key
 
 
 def _require_path(key: ClusterKey, path: Sequence[Member]) -> None:

@@ -9,10 +9,25 @@ from hypothesis import strategies as st
 
 from neardup_stream.clusters.browsing import cluster_key, find_cluster, read_members
 from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, unpack_cluster
+from neardup_stream.clusters.moving import move_absorbed
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, Member
+from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, Cell, Member, MemberRange
 from neardup_stream.stores.memory.clusters import MemoryClusters
-from tests.cluster_histories import KNOWING, History, Op, walked
+from tests.cluster_histories import KNOWING, History, Op, describe, walked
+
+
+class MovingStore(MemoryClusters):
+    """Moves all members of absorbed clusters before one of the reads to come."""
+
+    reads_before = 0
+
+    async def read(
+        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+    ) -> tuple[list[bytes | None], list[list[Member]]]:
+        self.reads_before -= 1
+        if self.reads_before == 0:
+            await move_absorbed(self, describe)
+        return await super().read(cells, ranges)
 
 
 async def numbers(store: MemoryClusters, key: ClusterKey, limit: int) -> list[int]:
@@ -103,6 +118,28 @@ async def test_a_cluster_is_found_by_its_id_after_the_founding_page_has_left(
     assert found is not None
     assert (found.state.id, found.state.size) == (FOUNDER.id, 6)
     assert sorted(await numbers(store, found.key, 3)) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("reads_before", range(1, 6))
+@pytest.mark.parametrize("asked", [FOUNDER, ClusterKey(Handle(7), 1)], ids=["its own id", "an absorbed id"])
+async def test_a_cluster_is_found_while_members_move(asked: ClusterKey, reads_before: int) -> None:
+    """The move removes a set that the cell of the id, or of the founding page, named before."""
+    store = MovingStore()
+    history = History(store)
+    await younger_is_larger(history)
+    for number, content in [(7, 8), (8, 8), (9, 9)]:
+        await history.run([Op(number, content)])
+    await history.clusters.tidy(KNOWING)
+    await history.run([Op(0, 40)])
+    for number in range(20, 32):
+        await history.run([Op(number, 14)])
+    await history.run([Op(32, 13)])
+
+    store.reads_before = reads_before
+    found = await find_cluster(store, asked)
+
+    assert found is not None
+    assert (found.state.id, found.state.size) == (FOUNDER.id, 22)
 
 
 @pytest.mark.parametrize("content", [30, 40, None], ids=["is in another cluster", "is alone", "is gone"])
