@@ -160,8 +160,7 @@ class Overlay:
     def end_absorbed(self, key: ClusterKey) -> None:
         """Take a cluster that was absorbed, and has no members left, out of the set it was in; forget it.
 
-        Its cell stays where its id is that of the cluster that its members belong to: who asks for the id
-        finds the cluster over it.
+        Its cell stays, as a forwarding cell, where its id is that of the cluster that its members belong to.
         """
         cell, root = self.absorbed(key), self.root(key)
         if cell is not None:
@@ -169,20 +168,24 @@ class Overlay:
             bearer = self.cluster(root)
             name = bearer.founder if bearer is not None else None
             if name is not None and name != key:
-                self._redirect(name, key, root)
+                self._forward(name, key, AbsorbedCell(root, cell.rank))
             self._put(self._clusters, key, AbsorbedCell(root, cell.rank) if name == key else None)
         self._put(self._absorbed, key, None)
 
     def release_id(self, cell: ClusterCell) -> None:
-        """Let the cell be looked at, and go, that leads from the id of a cluster that ends to the cluster."""
+        """Queue the forwarding cell of a cluster's id for removal, once no cluster has that id."""
         if cell.founder is not None:
             self._put(self._absorbed, cell.founder, bytes(RANK_BYTES))
 
-    def _redirect(self, name: ClusterKey, former: ClusterKey, target: ClusterKey) -> None:
-        """Let the cell that leads from an id to `former` lead to `target`."""
+    def _forward(self, name: ClusterKey, former: ClusterKey, forwarding: AbsorbedCell) -> None:
+        """Write the forwarding cell of an id, where it names a set that ends.
+
+        Also where a former release has removed it, or the set that it names. Where it names another set, it
+        may be a member of that, until its own members have moved.
+        """
         cell = self.absorbed(name)
-        if cell is not None and cell.target == former:
-            self._put(self._clusters, name, AbsorbedCell(target, cell.rank))
+        if self.root(name) != forwarding.target or (cell is not None and cell.target == former):
+            self._put(self._clusters, name, forwarding)
 
     def join(self, key: ClusterKey, rank: int, handle: Handle, founded: int = 0) -> None:
         """Add a member to a set, see `Member`."""

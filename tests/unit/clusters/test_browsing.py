@@ -158,7 +158,7 @@ async def test_no_cluster_is_found_by_the_id_of_an_absorbed_one_whose_founding_p
     assert await find_cluster(store, ClusterKey(Handle(2), 1)) is None
 
 
-async def test_an_index_that_lacks_the_way_from_an_id_finds_no_other_cluster() -> None:
+async def test_an_index_that_lacks_the_forwarding_cell_of_an_id_finds_no_other_cluster() -> None:
     """As former releases left it: the cell went with its last member."""
     store = MemoryClusters()
     history = History(store)
@@ -175,8 +175,53 @@ async def test_an_index_that_lacks_the_way_from_an_id_finds_no_other_cluster() -
     assert await find_cluster(store, FOUNDER) is None
 
 
+@pytest.mark.parametrize("number", [20, 30], ids=["in the same set", "in a larger set"])
+@pytest.mark.parametrize(
+    "is_there", [False, True], ids=["without a cell", "with one to a set that was removed"]
+)
+async def test_the_next_merge_writes_the_forwarding_cell_that_a_former_release_left_out(
+    number: int, *, is_there: bool
+) -> None:
+    store = MemoryClusters()
+    history = History(store)
+    await younger_is_larger(history)
+    await history.clusters.tidy(KNOWING)
+    del store._tables[CLUSTERS][FOUNDER.packed]
+    if is_there:
+        store._tables[CLUSTERS][FOUNDER.packed] = AbsorbedCell(ClusterKey(Handle(60), 1), 1).pack()
+    await history.run([Op(0, 40)])
+    assert await find_cluster(store, FOUNDER) is None
+
+    for place in range(20, number + 2):
+        await history.run([Op(place, 14)])
+    await history.run([Op(50, 13)])
+    await history.clusters.tidy(KNOWING)
+
+    found = await find_cluster(store, FOUNDER)
+    assert found is not None
+    assert found.state.id == FOUNDER.id
+    assert _forwarding_cells(store) == _borne_ids(store)
+
+
+async def test_a_forwarding_cell_names_the_set_that_has_it_as_a_member_until_that_has_moved() -> None:
+    """Of sets inside each other the outer one absorbed another, whose members have moved before."""
+    store = MemoryClusters()
+    history = History(store)
+    for first, count, content in [(0, 101, 10), (1_000, 103, 12), (2_000, 230, 14), (3_000, 2, 16)]:
+        await history.run([Op(number, content) for number in range(first, first + count)])
+    for number, content in [(4_000, 15), (4_001, 11), (4_002, 13)]:
+        await history.run([Op(number, content)])
+    before = await walked(history.clusters)
+
+    await history.clusters.tidy(KNOWING)
+
+    assert await walked(history.clusters) == before
+    assert not store._tables[ABSORBED]
+    assert _forwarding_cells(store) == _borne_ids(store) == {(FOUNDER, ClusterKey(Handle(2_000), 1))}
+
+
 @pytest.mark.parametrize("seed", range(25))
-async def test_every_cluster_is_found_by_its_id_and_no_way_to_one_outlasts_the_id(seed: int) -> None:
+async def test_every_cluster_is_found_by_its_id_and_no_forwarding_cell_outlasts_the_id(seed: int) -> None:
     """Clusters of any sizes merge in any order, and their pages leave in any order, while members move."""
     dice, store = random.Random(seed), MemoryClusters()
     history = History(store, tombstone_ttl_seconds=0)
@@ -188,7 +233,7 @@ async def test_every_cluster_is_found_by_its_id_and_no_way_to_one_outlasts_the_i
         await history.run([op])
         if dice.random() < 0.3:
             await history.clusters.tidy(KNOWING)
-            assert _ways(store) == _borne_ids(store)
+            assert _forwarding_cells(store) == _borne_ids(store)
         for cluster_id, (representative, _) in (await walked(history.clusters)).items():
             key = cluster_key(cluster_id)
             assert key is not None
@@ -206,7 +251,7 @@ def _clusters(store: MemoryClusters) -> dict[ClusterKey, ClusterCell | AbsorbedC
     return {ClusterKey.unpack(key): unpack_cluster(value) for key, value in packed.items()}
 
 
-def _ways(store: MemoryClusters) -> set[tuple[ClusterKey, ClusterKey]]:
+def _forwarding_cells(store: MemoryClusters) -> set[tuple[ClusterKey, ClusterKey]]:
     return {(key, cell.target) for key, cell in _clusters(store).items() if isinstance(cell, AbsorbedCell)}
 
 
