@@ -66,9 +66,9 @@ def cluster_key(cluster_id: str) -> ClusterKey | None:
 async def find_cluster(store: ClusterStore, key: ClusterKey) -> FoundCluster | None:
     """Return the cluster with this id; the one that absorbed it, where one did; None where neither is known.
 
-    A cluster that bears the id of one that it absorbed is found over the cell that is kept for it. Another
-    one that was absorbed is found, once its members have moved, through the page that founded it, as long as
-    that has not left: else it may be in any cluster.
+    A cluster that bears the id of one that it absorbed is found over the forwarding cell. Another one that
+    was absorbed is found, once its members have moved, through the page that founded it, as long as that has
+    not left: else it may be in any cluster.
 
     Raises:
         StoreUnavailable: the store is unavailable.

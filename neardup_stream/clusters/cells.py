@@ -224,7 +224,8 @@ class ClusterCell(msgspec.Struct, frozen=True, gc=False):
 class AbsorbedCell(msgspec.Struct, frozen=True, gc=False):
     """Stands in the place of a cluster that was absorbed, until its members have moved.
 
-    It stays for longer where its id is that of the cluster that absorbed it: as long as that bears it.
+    Where its id is that of the cluster that absorbed it, it stays as a forwarding cell as long as a cluster
+    has that id.
 
     Attributes:
         target: the set to which its set of members belongs now.

@@ -65,7 +65,8 @@ COUNT_BYTES = 4
 """Big-endian; commits may add to it without having read the same count."""
 
 ABSORBED = "absorbed"
-"""Table of the clusters that were absorbed and whose members have not moved yet: field = cluster key."""
+"""Table of absorbed clusters whose members have not moved yet, and of forwarding cells to remove: field =
+cluster key."""
 
 TRIMMED = "trimmed"
 """Table of the offsets below which rows are gone: field = name of a partition, value in decimal."""

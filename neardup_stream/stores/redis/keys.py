@@ -18,7 +18,8 @@ script may change them together:
     <namespace>:<schema>:{c}:clusters:<slot>   hash: cluster key → cluster cell
     <namespace>:<schema>:{c}:members:<slot>    sorted set, all scores 0: cluster key, rank, handle; for a set
                                                of members that belongs to it, also the version that founded it
-    <namespace>:<schema>:{c}:absorbed          hash: cluster keys whose members have not moved yet
+    <namespace>:<schema>:{c}:absorbed          hash: cluster keys whose members have not moved yet, and
+                                               forwarding cells to remove
     <namespace>:<schema>:{c}:turn              token of the daemon whose commit comes next; when its turn ends
     <namespace>:<schema>:{c}:rows:<input>:<n>  hash: number of a block → rows of its offsets, of one partition
     <namespace>:<schema>:{c}:trimmed           hash: partition → offset; rows below it are gone; aging counts

@@ -118,7 +118,7 @@ async def test_a_merge_moves_as_much_however_many_pages_become_one_cluster(older
 
 
 @pytest.mark.parametrize(("older", "younger"), [(BIG, 3), (3, BIG), (BIG, BIG)], ids=["old", "young", "both"])
-async def test_after_a_merge_members_move_in_bounded_steps_and_only_the_way_from_its_id_stays(
+async def test_after_a_merge_members_move_in_bounded_steps_and_only_the_forwarding_cell_stays(
     older: int, younger: int
 ) -> None:
     store = MeasuredStore()
