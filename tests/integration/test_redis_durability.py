@@ -98,7 +98,7 @@ async def test_a_replica_that_hears_nothing_is_waited_for_and_then_named(pair: P
 
 
 async def test_what_others_wrote_is_not_published_before_the_replica_has_it(pair: Pair) -> None:
-    """Else a row, stored but not replicated, would be read again and sent."""
+    """Else a decision record, stored but not replicated, would be read again and sent."""
     hasty = RedisClient(config(pair, SHORT_SECONDS))
     async with RedisClient(config(pair)) as client, hasty:
         await run(client, WRITE, "old")
