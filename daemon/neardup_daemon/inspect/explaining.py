@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from neardup_daemon.archives import open_archives
 from neardup_daemon.inspect.archive_asking import frozen_matches
 from neardup_daemon.inspect.explanation import (
+    Counted,
     Estimated,
     Exact,
     Explanation,
@@ -145,6 +146,7 @@ def explain(
     verdict = _verdict(first, second, config)
     is_met = (tables is not None and tables.may_meet) or (is_frozen and keys != ())
     is_match = verdict in {"exact", "near"} and is_met
+    whole_texts = _whole_texts(one, other, config.sketch) if are_indexed else UNSET
     return Explanation(
         first=page_facts(first),
         second=page_facts(second),
@@ -155,8 +157,9 @@ def explain(
         tables=UNSET if tables is None else tables,
         archive_keys=keys,
         view=UNSET if compared is None or config.sketch is None else compared.view,
-        estimated=_estimated(compared, one, other, config.sketch),
-        whole_texts=_whole_texts(one, other, config.sketch) if are_indexed else UNSET,
+        estimated=_estimated(compared, one, other, whole_texts, config.sketch),
+        counted=_counted(compared) if is_match else UNSET,
+        whole_texts=whole_texts,
         frames_unknown=clusters is UNSET
         and any(page.arrival and page.arrival.site for page in (first, second)),
         exact=_exact(first.text, second.text, settings.sketch.shingle_tokens),
@@ -224,12 +227,18 @@ def _looked_for_more(later: AskedPage, earlier: AskedPage) -> bool:
 
 
 def _estimated(
-    compared: Match | None, one: PageRecord, other: PageRecord, sketch: SketchConfig | None
+    compared: Match | None,
+    one: PageRecord,
+    other: PageRecord,
+    whole_texts: WholeTexts | UnsetType,
+    sketch: SketchConfig | None,
 ) -> Estimated | UnsetType:
     if compared is None or sketch is None or compared.resemblance is None:
         return UNSET
     resemblance = compared.resemblance
-    if compared.view == "whole" and (one.whole_count or other.whole_count):
+    inside = [compared.containment or 0.0, compared.contained_in or 0.0]
+    if compared.view == "whole" and whole_texts is not UNSET:
+        inside = [whole_texts.first_in_second, whole_texts.second_in_first]
         left, right, sketch = whole_sketches(one, other, sketch)
         counts = [text_shingle_count(record) for record in (one, other)]
     else:
@@ -241,10 +250,19 @@ def _estimated(
     return Estimated(
         resemblance=round(resemblance, _DIGITS),
         resemblance_error=round(error, _DIGITS),
-        first_in_second=round(compared.containment or 0.0, _DIGITS),
+        first_in_second=round(inside[0], _DIGITS),
         first_in_second_error=round(error * scale / max(counts[0], 1), _DIGITS),
-        second_in_first=round(compared.contained_in or 0.0, _DIGITS),
+        second_in_first=round(inside[1], _DIGITS),
         second_in_first_error=round(error * scale / max(counts[1], 1), _DIGITS),
+    )
+
+
+def _counted(match: Match | None) -> Counted | UnsetType:
+    if match is None or match.containment is None or match.contained_in is None:
+        return UNSET
+    return Counted(
+        first_in_second=round(match.containment, _DIGITS),
+        second_in_first=round(match.contained_in, _DIGITS),
     )
 
 

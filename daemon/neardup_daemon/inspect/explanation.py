@@ -11,6 +11,7 @@ from neardup_stream.event_parts import EventCluster
 from neardup_stream.match import View
 
 __all__ = [
+    "Counted",
     "Estimated",
     "Exact",
     "Explanation",
@@ -73,6 +74,21 @@ class Estimated(msgspec.Struct, frozen=True, kw_only=True):
     first_in_second_error: float
     second_in_first: float
     second_in_first_error: float
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """The shares that the match counts with: those of its event, by which clusters link pages.
+
+    They are those of `Estimated`, but of a match by whole text, where a frame is known, the share of the
+    content that is inside the other page, where that is smaller.
+
+    Attributes:
+        first_in_second: of the first page.
+        second_in_first: of the second page.
+    """
+
+    first_in_second: float
+    second_in_first: float
 
 
 class WholeTexts(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,6 +161,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
             where neither page is frozen, or both are.
         view: what decided: `content`, without the frames of their sites, or `whole`.
         estimated: from the sketches of that view.
+        counted: with which shares the match counts; absent where there is no match.
         whole_texts: how alike the whole texts are; absent where neither page has a known frame.
         frames_unknown: whether no index was asked for the frames of their sites.
         exact: from the whole texts, where both are given.
@@ -166,6 +183,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     archive_keys: tuple[str, ...] | UnsetType = UNSET
     view: View | UnsetType = UNSET
     estimated: Estimated | UnsetType = UNSET
+    counted: Counted | UnsetType = UNSET
     whole_texts: WholeTexts | UnsetType = UNSET
     frames_unknown: bool
     exact: Exact | UnsetType = UNSET

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import UNSET
 
 from neardup_daemon.inspect.explanation import (
+    Counted,
     Estimated,
     Exact,
     Explanation,
@@ -166,8 +167,8 @@ def _what_lacks(facts: Explanation) -> Iterator[str]:
         yield f"only {_mutual(estimated):.2f} of one page is inside the other, less than {name} ({bound:g})"
 
 
-def _mutual(estimated: Estimated) -> float:
-    return min(estimated.first_in_second, estimated.second_in_first)
+def _mutual(shares: Estimated | Counted) -> float:
+    return min(shares.first_in_second, shares.second_in_first)
 
 
 def _figures(facts: Explanation) -> Iterator[str]:
@@ -188,6 +189,20 @@ def _figures(facts: Explanation) -> Iterator[str]:
         yield whole_text_figures(facts.whole_texts)
     if facts.exact is not UNSET:
         yield f"Exactly{', of the whole texts' if is_framed else ''}: {_overlap(facts.exact)}."
+    yield from _lowered(facts)
+
+
+def _lowered(facts: Explanation) -> Iterator[str]:
+    """Yield what the match counts with, if that is less than what is estimated of the whole texts."""
+    counted, estimated = facts.counted, facts.estimated
+    if counted is UNSET or estimated is UNSET:
+        return
+    first, second = counted.first_in_second, counted.second_in_first
+    if (first, second) != (estimated.first_in_second, estimated.second_in_first):
+        yield (
+            f"The match counts with {first:.2f} of the first inside the second, and {second:.2f} of the"
+            " second inside the first, because of the contents."
+        )
 
 
 def _estimates(of: Estimated) -> str:
@@ -253,12 +268,13 @@ def _link(facts: Explanation) -> str:
         return "The match links them: with clusters.rule = components every match does."
     if rule == "anchored":
         return "The match links them if the earlier page founded its cluster: clusters.rule is anchored."
-    if facts.is_same_text is True or facts.estimated is UNSET or _mutual(facts.estimated) >= least:
+    if facts.is_same_text is True or facts.counted is UNSET or _mutual(facts.counted) >= least:
         return f"The match links them: it is firm, by clusters.link_containment ({least:g})."
     return (
-        f"The match is not firm: less than clusters.link_containment ({least:g}) of one page is inside the"
-        " other. It links them only if the later page has no firm match, matches no other cluster better, and"
-        " matches at least half of the earlier page's cluster or a page that joined it firmly."
+        f"The match is not firm: it counts with {_mutual(facts.counted):.2f} of one page inside the other,"
+        f" less than clusters.link_containment ({least:g}). It links them only if the later page has no firm"
+        " match, matches no other cluster better, and matches at least half of the earlier page's cluster or"
+        " a page that joined it firmly."
     )
 
 

@@ -136,6 +136,47 @@ async def test_the_errors_of_whole_texts_are_those_of_the_bins_that_are_kept(tmp
     assert whole.estimated.resemblance_error > 1.3 * content.estimated.resemblance_error
 
 
+async def test_a_match_by_whole_text_is_estimated_by_that_and_counts_with_less(tmp_path: Path) -> None:
+    """Nearly half of each page is frame, and three tenths of the contents differ."""
+    page, edited = (framed_page(KNOWN, "news", words=300, edits=edits) for edits in (0, 90))
+
+    explanation = await explained(tmp_path, page, at("x", edited))
+
+    estimated, counted = explanation.estimated, explanation.counted
+    whole, exact = explanation.whole_texts, explanation.exact
+    assert (explanation.view, explanation.is_match) == ("whole", True)
+    assert estimated is not UNSET
+    assert counted is not UNSET
+    assert whole is not UNSET
+    assert exact is not UNSET
+    for name in ("first_in_second", "second_in_first"):
+        assert getattr(estimated, name) == getattr(whole, name)
+        assert abs(getattr(estimated, name) - getattr(exact, name)) < 2 * getattr(estimated, f"{name}_error")
+    assert counted.first_in_second == whole.first_content_in_second < explanation.thresholds.link_containment
+    assert counted.second_in_first == whole.second_content_in_first < estimated.second_in_first
+    words = sentences(explanation)
+    assert any(sentence.startswith("The match counts with 0.73 of the first inside") for sentence in words)
+    assert any(
+        sentence.startswith(
+            "The match is not firm: it counts with 0.73 of one page inside the other, less than"
+            " clusters.link_containment (0.775)."
+        )
+        for sentence in words
+    )
+
+
+async def test_a_match_by_content_counts_with_what_is_estimated(tmp_path: Path) -> None:
+    explanation = await explained(
+        tmp_path, framed_page(KNOWN, "news"), at("copy", framed_page(KNOWN, "news", edits=3))
+    )
+
+    estimated, counted = explanation.estimated, explanation.counted
+    assert estimated is not UNSET
+    assert counted is not UNSET
+    assert counted.first_in_second == estimated.first_in_second
+    assert not any(sentence.startswith("The match counts with") for sentence in sentences(explanation))
+
+
 async def test_short_pages_match_by_their_whole_texts(tmp_path: Path) -> None:
     """More of them is frame than not, but the samples do not show that with certainty."""
     explanation = await explained(tmp_path, short_page("a", "one"), short_page("b", "one", edits=3))

@@ -29,7 +29,7 @@ function verdict(answer) {
     element("p", {}, pill(answer.verdict), " ", quoted(answer.words[0])));
 }
 
-function estimates({ estimated, exact, thresholds, first, second, view, whole_texts: whole }) {
+function estimates({ estimated, counted, exact, thresholds, first, second, view, whole_texts: whole }) {
   const hasLargeFrame = Math.max(first.frame_share, second.frame_share) > SMALL_FRAME; // not where one is unknown
   const inside = view === "content" && hasLargeFrame ? ["verdict.content_containment", thresholds.content_containment] : ["verdict.near_containment", thresholds.near_containment];
   const rows = [
@@ -43,12 +43,12 @@ function estimates({ estimated, exact, thresholds, first, second, view, whole_te
       `Estimated from sketches of ${isFramed && view === "content" ? "the contents, without the frames of their sites" : "the whole texts"}. `,
       "The pale band is the standard error: two estimates in three are within it. The line marks the threshold of a match."),
     element("div", { class: "gauges" }, rows.map(([name, note, field, bound]) => gauge({
-      name, note, value: estimated[field], error: estimated[`${field}_error`], bound, exact: exact?.[field],
+      name, note, value: estimated[field], error: estimated[`${field}_error`], bound, exact: exact?.[field], counted: counted?.[field],
     }))),
   ];
 }
 
-function gauge({ name, note, value, error, bound: [setting, least], exact }) {
+function gauge({ name, note, value, error, bound: [setting, least], exact, counted }) {
   const band = element("span", { class: "gauge-band" });
   const low = Math.max(0, value - error);
   band.style.insetInlineStart = `${low * 100}%`;
@@ -63,6 +63,7 @@ function gauge({ name, note, value, error, bound: [setting, least], exact }) {
     element("div", { class: "gauge-figures" },
       element("span", { class: "figure" }, `${share(value)} ± ${share(error)}`),
       element("span", { class: "muted small" }, `${value >= least ? "reaches" : "below"} ${setting} ${share(least)}`),
+      counted !== undefined && counted !== value && element("span", { class: "muted small" }, `the match counts with ${share(counted)}, because of the content`),
       exact !== undefined && element("span", { class: "muted small" }, `${share(exact)} exactly, of the whole texts`)));
 }
 
