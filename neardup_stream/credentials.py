@@ -124,13 +124,16 @@ class Password:
 
     Args:
         login: with the password or its file.
+        file_name: what errors call the file.
 
     Raises:
         ConfigError: the file cannot be read, or is empty.
     """
 
-    def __init__(self, login: Login) -> None:
-        self._text: _Reread[str] = _Reread(lambda: login.password or _read_password(login.password_file))
+    def __init__(self, login: Login, file_name: str = "the password file") -> None:
+        self._text: _Reread[str] = _Reread(
+            lambda: login.password or _read_password(login.password_file, file_name)
+        )
 
     def read(self) -> str:
         """Return the current password. Cost: reading a small file."""
@@ -203,15 +206,15 @@ def tls_context(files: TlsFiles) -> TlsContext:
     return TlsContext(files)
 
 
-def _read_password(path: str) -> str:
+def _read_password(path: str, name: str) -> str:
     try:
         password = Path(path).read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise ConfigError(f"cannot read the password file {path}: {error.strerror}") from error
+        raise ConfigError(f"cannot read {name} {path}: {error.strerror}") from error
     except UnicodeDecodeError:  # not chained: its message quotes the bytes
-        raise ConfigError(f"the password file {path} is not UTF-8") from None
+        raise ConfigError(f"{name} {path} is not UTF-8") from None
     if not password:
-        raise ConfigError(f"the password file {path} is empty")
+        raise ConfigError(f"{name} {path} is empty")
     return password
 
 

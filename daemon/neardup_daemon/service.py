@@ -8,6 +8,7 @@ import asyncio
 import logging
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from neardup_daemon.embedded import EmbeddedServer
 from neardup_daemon.exit_codes import OK
@@ -30,6 +31,10 @@ from neardup_stream.errors import Unavailable
 from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.version import __version__
+
+if TYPE_CHECKING:
+    from neardup_daemon.query_api.metrics import ApiMetrics
+    from neardup_daemon.query_api.server import ApiServer
 
 __all__ = ["run_service"]
 
@@ -86,6 +91,7 @@ async def _serve(
 
     log_event(_logger, "starting", version=__version__, pages_topic=settings.kafka.pages_topic)
     retries = build_retries(settings, metrics, on_unavailable)
+    server = _query_server(settings, metrics.api)
     async with AsyncExitStack() as stack:
         url = settings.redis.url
         if embedded:
@@ -93,12 +99,9 @@ async def _serve(
         stores = await stack.enter_async_context(open_stores(settings, url, retries))
         archives = await asyncio.to_thread(build_consultation, settings, metrics, stores.policy)
         text_parts = archives.text_parts if archives else frozenset[str]()
-        if settings.api.enabled:
-            # 0.2 s of aiohttp that commands do not pay
+        if server is not None:
             from neardup_daemon.query_api.opening import serving_queries  # noqa: PLC0415
-            from neardup_daemon.query_api.server import ApiServer  # noqa: PLC0415
 
-            server = ApiServer(settings.api, metrics.api, None)
             await stack.enter_async_context(
                 serving_queries(settings, stores, server, metrics.api, forked=forked.queries)
             )
@@ -137,3 +140,17 @@ async def _serve(
             )
     counts = metrics.outcome_counts()
     log_event(_logger, "stopped", pages=sum(counts.values()), outcomes=counts)
+
+
+def _query_server(settings: Settings, metrics: "ApiMetrics") -> "ApiServer | None":
+    """Return what serves the query API; None where it is switched off.
+
+    Raises:
+        ConfigError: files of the token or of TLS cannot be read.
+    """
+    if not settings.api.enabled:
+        return None
+    # 0.2 s of aiohttp that commands do not pay
+    from neardup_daemon.query_api.server import ApiServer  # noqa: PLC0415
+
+    return ApiServer(settings.api, metrics, None)

@@ -1,9 +1,11 @@
 """`check`: what is wrong, and how to repair it."""
 
 import socket
+from pathlib import Path
 
 import pytest
-from neardup_daemon.inspect.checks import judge_layout, judge_servers, judge_topic
+from neardup_daemon.inspect.checks import judge_api, judge_layout, judge_servers, judge_topic
+from neardup_daemon.settings.query_api import Api
 from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.stores.redis.servers import ServerFacts
@@ -37,6 +39,39 @@ def test_everything_that_is_unavailable_is_named_at_once(site: Site) -> None:
     said = run.stdout.decode()
     assert "BAD  redis:" in said
     assert "BAD  kafka:" in said
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ("token_file", "cannot read api.token_file /nowhere: "),
+        ("tls_certificate_file", "cannot use /nowhere: "),
+    ],
+)
+def test_a_file_that_the_query_api_cannot_read_is_bad_where_daemons_serve_it(
+    setting: str, complaint: str
+) -> None:
+    unread = ["--set", f"api.{setting}=/nowhere", "--set", "redis.url=redis://127.0.0.1:1"]
+
+    run = call("check", *unread, "--set", "api.enabled=true", "--set", "kafka.bootstrap_servers=127.0.0.1:1")
+
+    assert run.returncode == 2
+    assert f"BAD  api: {complaint}" in run.stdout.decode()
+    assert not list(judge_api(Api(token_file="/nowhere")))  # noqa: S106 - a path
+    ran = call("run", *unread, "--set", "api.enabled=true", "--set", "http.port=0")
+    assert ran.returncode == 2
+    assert complaint in ran.stderr.decode()
+
+
+def test_the_token_of_the_query_api_is_read(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret\n", encoding="utf-8")
+
+    (finding,) = judge_api(Api(enabled=True, token_file=str(tmp_path / "token")))
+
+    assert (finding.grade, finding.sentence) == (
+        "good",
+        "api: 127.0.0.1, port 9465, its token can be read",
+    )
 
 
 def test_findings_are_printed_as_they_are_made(redis_server: RedisServer) -> None:

@@ -9,11 +9,13 @@ from neardup_daemon.archives import open_archive
 from neardup_daemon.inspect.committed_offsets import check_committed
 from neardup_daemon.inspect.findings import Finding
 from neardup_daemon.policy import policy
+from neardup_daemon.query_api.access import Access, server_tls
+from neardup_daemon.settings.query_api import Api
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import described_index
 from neardup_daemon.table_settings import StoredLayouts, is_same_layout
 from neardup_daemon.terminal import counted
-from neardup_stream.errors import NeardupError
+from neardup_stream.errors import ConfigError, NeardupError
 from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.namespace import (
@@ -28,6 +30,7 @@ from neardup_stream.streams.kafka.admin import TopicFacts, create_topic, describ
 __all__ = [
     "Finding",
     "TopicRole",
+    "judge_api",
     "judge_archives",
     "judge_layout",
     "judge_servers",
@@ -54,6 +57,8 @@ async def run_checks(settings: Settings, create_partitions: int | None) -> Async
     """
     yield judge_layout(settings)
     for finding in judge_archives(settings):
+        yield finding
+    for finding in judge_api(settings.api):
         yield finding
     is_redis_sound, is_kafka_there = True, False
     async for finding in _check_redis(settings):
@@ -98,6 +103,25 @@ def judge_archives(settings: Settings) -> Iterator[Finding]:
             pages, gone = archive.index.header.page_count, int(archive.gone.sum())
             forgotten = f", {gone:,} of them forgotten" if gone else ""
             yield Finding("good", f"archive: {name}, {counted(pages, 'page')}{forgotten}, sound")
+
+
+def judge_api(api: Api) -> Iterator[Finding]:
+    """Yield whether the token and the TLS files of the daemon's query API can be read."""
+    if not api.enabled:
+        return
+    try:
+        Access(api)
+        server_tls(api)
+    except ConfigError as error:
+        yield Finding("bad", f"api: {error}")
+        return
+    needed = [
+        name
+        for name, is_set in (("token", api.needs_token), ("certificate", api.tls_certificate_file))
+        if is_set
+    ]
+    readable = f", its {' and '.join(needed)} can be read" if needed else ""
+    yield Finding("good", f"api: {api.host}, port {api.port}{readable}")
 
 
 def judge_servers(facts: ServerFacts) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ class Access:
     """
 
     def __init__(self, api: Api) -> None:
-        self._token = Password(_login(api)) if api.needs_token else None
+        self._token = Password(_login(api), "api.token_file") if api.needs_token else None
         is_open = self._token is None and not api.tls_client_ca_file
         self._own_host = api.host.strip("[]").lower() if is_open else ""
 

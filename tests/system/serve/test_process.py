@@ -111,7 +111,7 @@ def test_clients_show_a_certificate_where_an_authority_is_set(held: StoredIndex,
     ("words", "code", "complaint"),
     [
         (["--api-host", "192.0.2.1"], 2, "set api.token_file"),
-        (["--set", "api.token_file=/nowhere"], 2, "cannot read the password file /nowhere"),
+        (["--set", "api.token_file=/nowhere"], 2, "cannot read api.token_file /nowhere"),
         (["--set", "api.token=secret"], 2, "use api.token_file or the environment variable"),
         (["--set", "api.tls_key_file=/k"], 2, "api.tls_certificate_file is not"),
         (["--redis-namespace", "unknown"], 2, "nothing is stored under"),
