@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from http import HTTPStatus
 from time import perf_counter
@@ -88,15 +88,15 @@ class Answering:
         except TimeoutError:
             seconds = self._api.request_timeout_seconds
             late = f"the request took longer than {seconds:g} seconds (api.request_timeout_seconds)"
-            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "; ".join([late, *begun]), RETRY_SOON)
+            return _unavailable(late, begun)
         except (Unavailable, ConfigError) as error:  # Redis or Kafka is unavailable, or refuses us
-            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, redact(str(error)), RETRY_SOON)
+            return _unavailable(redact(str(error)), begun)
         except CorruptData as error:
             log_event(_logger, "corrupt_data_found", level=logging.ERROR, error=str(error))
             return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, redact(str(error)))
 
     async def _admitted(
-        self, endpoint: Endpoint, request: web.Request, clock: asyncio.Timeout, if_late: Callable[[str], None]
+        self, endpoint: Endpoint, request: web.Request, clock: asyncio.Timeout, begun: Callable[[str], None]
     ) -> web.Response:
         query = {name: request.query.getall(name) for name in request.query}
         params = read_parameters(endpoint.params, request.match_info, query)
@@ -108,7 +108,7 @@ class Answering:
             clock.reschedule(None)
 
         try:
-            reply = await endpoint.handle(Call(params, body, request.headers, release, if_late))
+            reply = await endpoint.handle(Call(params, body, request.headers, release, begun))
         finally:
             place.release()
         return json_answer(msgspec.json.encode(reply.value), reply.status, reply.headers)
@@ -139,6 +139,10 @@ def json_answer(
 ) -> web.Response:
     """Return an answer with a JSON body."""
     return web.Response(body=body, status=status, headers={"Content-Type": JSON, **SAFE_HEADERS, **headers})
+
+
+def _unavailable(detail: str, begun: Sequence[str]) -> web.Response:
+    return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "; ".join([detail, *begun]), RETRY_SOON)
 
 
 def _refusal(status: HTTPStatus, detail: str, headers: Mapping[str, str] = NO_HEADERS) -> web.Response:

@@ -24,7 +24,7 @@ from neardup_daemon.query_api.problems import RETRY_SOON, Refused, refused_field
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
 from neardup_stream.clusters.placements import Decided
-from neardup_stream.errors import BadPage, ConfigError, StreamUnavailable
+from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.event_parts import EventCluster
 from neardup_stream.message import Message, Partition, Position, Skipped
 from neardup_stream.meters import Outcome
@@ -208,11 +208,9 @@ class Deciding:
                     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                     f"the topic {self._topic} takes messages of at most {sink.max_message_bytes} bytes",
                 )
-            call.if_late(_MAY_BE_PUBLISHED)
+            call.begun(_MAY_BE_PUBLISHED)
             number, offset = await sink.append(message)
-        except StreamUnavailable as error:
-            raise StreamUnavailable(f"{error}; {_MAY_BE_PUBLISHED}", error.reason) from error
-        except ConfigError as error:
+        except ConfigError as error:  # nothing was published
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
         return Position(Partition(self._input_id, number), offset)
 

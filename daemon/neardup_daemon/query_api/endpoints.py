@@ -35,14 +35,15 @@ class Call(NamedTuple):
         body: as it came; empty where the endpoint takes none.
         headers: of the request.
         release: gives the request's place among the concurrent ones to the next; for requests that wait.
-        if_late: takes what the answer adds if the request takes too long from now on: what it has begun.
+        begun: takes what the request has begun: an answer adds it that the request takes too long, or that
+            Redis or Kafka is unavailable, from now on.
     """
 
     params: Any
     body: bytes
     headers: Mapping[str, str]
     release: Callable[[], None]
-    if_late: Callable[[str], None]
+    begun: Callable[[str], None]
 
 
 class Reply(NamedTuple):

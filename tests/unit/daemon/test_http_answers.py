@@ -18,6 +18,8 @@ from neardup_daemon.query_api.server import ApiServer
 from neardup_daemon.settings.query_api import Api
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
 
+from neardup_stream.errors import ConfigError, StoreUnavailable
+from tests.unit.daemon.api_clients import serving_endpoint
 from tests.unit.daemon.size_api import size_api
 
 PAGE = b'{"size": 5}'
@@ -130,6 +132,26 @@ async def test_a_request_that_ends_by_a_bug_of_ours_is_counted() -> None:
         "neardup_api_requests_total", {"endpoint": "page", "status": "500"}
     )
     assert (status, counted) == (500, 1)
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("redis: gone"), ConfigError("redis: it refuses us")])
+async def test_what_a_request_has_begun_is_said_where_a_server_fails_after_that(error: Exception) -> None:
+    async def fail(call: Call) -> Reply:
+        if "X-Begun" in call.headers:
+            call.begun("the page may be published or not")
+        raise error
+
+    endpoint = Endpoint("GET", "/fail", "page", "Fails.", NoParams, None, {}, (), fail)
+    async with serving_endpoint(Api(port=0), endpoint) as (port, _):
+        details = []
+        for begun in (b"", b"X-Begun: 1\r\n"):
+            status, headers, problem = await answer(
+                port, b"GET /fail HTTP/1.1\r\nHost: localhost\r\n" + begun + b"\r\n"
+            )
+            assert (status, headers["retry-after"]) == (503, "1")
+            details.append(json.loads(problem)["detail"])
+
+    assert details == [str(error), f"{error}; the page may be published or not"]
 
 
 async def test_a_client_that_leaves_while_it_sends_a_body_gets_no_answer_and_counts_for_none() -> None:
