@@ -171,8 +171,10 @@ class EventMatch(msgspec.Struct, frozen=True, kw_only=True):
         version: of the matched page that was compared.
         distance_bits: differing bits of the two fingerprints.
         resemblance: of the two pages, symmetric.
-        containment: fraction of the event's page inside the matched one.
-        contained_in: fraction of the matched page inside the event's.
+        containment: fraction of the event's page inside the matched one; in the view `whole`, where a frame
+            is known, that of its content where it is smaller, but `verdict.near_containment` at least; not
+            where both pages are short, or nearly without content.
+        contained_in: fraction of the matched page inside the event's; likewise.
         scheme: the tables that found the match; `simhash` if both did.
         view: which texts were compared: `content`, without the frame of a page's site, or `whole`.
     """

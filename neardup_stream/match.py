@@ -54,8 +54,10 @@ class Match(msgspec.Struct, frozen=True, gc=False):
         kind: exact when both pages have the same sequence of tokens.
         rank: of the other page; 0 if its record does not have it yet.
         resemblance: estimated, of the two sets of shingles; None if only distance counts.
-        containment: estimated fraction of the page inside the other.
-        contained_in: estimated fraction of the other inside the page.
+        containment: estimated fraction of the page inside the other; in the view `whole`, where a frame is
+            known, that of its content where it is smaller, but `near_containment` at least; not where both
+            pages are short, or nearly without content.
+        contained_in: estimated fraction of the other inside the page; likewise.
         scheme: the tables that found it.
         view: what was compared; `whole` also if neither page has a known frame.
         content: digest of the other page's text, see `PageRecord.content`; 0 where unknown.
