@@ -205,7 +205,7 @@ def test_pages_that_were_published_and_not_committed_are_judged_once_daemons_run
     own.finish([])
 
     assert "20 records judged again" in said
-    assert f"not committed yet: {len(messages) - 20} records; daemons judge them next" in said
+    assert f"not committed yet: {len(messages) - 20} records, to be judged by daemons next" in said
     assert "published as undecided (lost), with no record among those judged again" in said
     assert "gone from the topic" not in said
     check(own, messages)

@@ -54,7 +54,9 @@ def recover(settings: Settings, *, accepts_loss: bool) -> int:
         topic = settings.kafka.events_topic
         click.echo(f"{counted(done.unreadable_count, 'message')} of {topic} could not be read as events")
     if done.waiting_count:
-        click.echo(f"not committed yet: {counted(done.waiting_count, 'record')}; daemons judge them next")
+        click.echo(
+            f"not committed yet: {counted(done.waiting_count, 'record')}, to be judged by daemons next"
+        )
     if done.lost:
         click.echo(
             f"{counted(len(done.lost), 'page')} that subscribers held in clusters, published as undecided"
