@@ -106,6 +106,7 @@ def test_the_number_of_blocks_does_not_change_what_is_found(blocks: str) -> None
         ),
         pytest.param("-b 65 -d 3", "1\n", "blocks (65) must be at most 64", id="more-blocks-than-bits"),
         pytest.param("-b 4 -d -1", "1\n", "distance_bits (-1) must not be negative", id="negative-distance"),
+        pytest.param("-d 64", "1\n", "distance (64) must be at most 63", id="every-bit"),
         pytest.param("-b 4", "1\n", "Missing option '-d' / '--distance'", id="no-distance"),
         pytest.param("-b 4 -d 3", "1\nx\n", "line 2: 'x' is not a decimal number", id="not-a-number"),
         pytest.param("-b 4 -d 3", "1\n-2\n", "line 2: '-2' is not a decimal number", id="negative"),

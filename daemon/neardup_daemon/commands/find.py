@@ -57,7 +57,9 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
             help="More than the distance, at most 64. Only checked: what is found does not depend on it, and"
             " the blocks that are fastest for the input are worked out.",
         ),
-        click.option("-d", "--distance", type=int, required=True, help="Bits in which a match may differ."),
+        click.option(
+            "-d", "--distance", type=int, required=True, help="Bits in which a match may differ, 0 to 63."
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -93,6 +95,8 @@ def find_clusters(source: str, target: str, blocks: int, distance: int) -> None:
 def _find(
     source: str, target: str, blocks: int, distance: int, answer: Callable[[Words, int], Iterable[str]]
 ) -> None:
+    if distance >= WORD_BITS:
+        raise ConfigError(f"distance ({distance}) must be at most {WORD_BITS - 1}")
     check_blocks(blocks, distance)
     with working("reading hashes"):
         words = _read(source)
