@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.servers.process import free_ports, is_paused, wait_until
 from tests.servers.program import Child, start_program
 
-__all__ = ["Daemon", "start_daemon"]
+__all__ = ["START_SECONDS", "Daemon", "start_daemon"]
 
 START_SECONDS = 60
 STOP_SECONDS = 60

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 import signal
 import ssl
@@ -22,8 +23,9 @@ __all__ = ["Answered", "QueryApi", "query_api_at", "start_query_api"]
 
 START_SECONDS = 60
 STOP_SECONDS = 60
-ANSWER_SECONDS = 120
-"""More than a daemon takes for any of its answers here: a request that waits for a decision has one."""
+ANSWER_SECONDS = 90
+"""More than a daemon takes for any of its answers here, of which some wait for a decision; less than a test
+may take."""
 
 
 class Answered(NamedTuple):
@@ -74,12 +76,12 @@ class QueryApi:
             return Answered(0, None, {})
 
     def metric(self, name: str) -> float:
-        """Return a sample without labels of `/metrics`."""
+        """Return a sample without labels of `/metrics`; NaN, equal to no number, where there is none yet."""
         with urllib.request.urlopen(
             f"http://127.0.0.1:{self.port}/metrics", timeout=ANSWER_SECONDS
         ) as answer:
             lines = answer.read().decode().splitlines()
-        return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
+        return next((float(line.split()[1]) for line in lines if line.startswith(f"{name} ")), math.nan)
 
     @property
     def pid(self) -> int:

@@ -15,7 +15,7 @@ from neardup_stream.streams.kafka.config import KafkaConnection, KafkaSinkConfig
 from neardup_stream.streams.kafka.sink import KafkaSink
 from neardup_stream.streams.kafka.source import KafkaSource
 from tests.pipelines import essay, page_json
-from tests.servers.daemon import start_daemon
+from tests.servers.daemon import START_SECONDS, start_daemon
 from tests.servers.process import wait_until
 from tests.servers.redis import start_redis
 from tests.system.conftest import Site
@@ -92,6 +92,7 @@ def matched_pairs(events: Iterable[dict[str, Any]]) -> set[frozenset[str]]:
     }
 
 
+@pytest.mark.timeout(4 * (START_SECONDS + MOST_SECONDS))
 def test_a_stop_in_mid_stream_loses_nothing_and_repeats_nothing(site: Site) -> None:
     """Committed offsets are never ahead of what was delivered; the next start does the rest."""
     count = 6000
@@ -99,7 +100,8 @@ def test_a_stop_in_mid_stream_loses_nothing_and_repeats_nothing(site: Site) -> N
     publish(site, pages(count, topics=count // 2))
     small_batches = (*site.settings, "pipeline.max_batch_pages=20", "failpoints.stop=after records.replace 2")
     with start_daemon(small_batches) as daemon:
-        wait_until(daemon.is_paused, MOST_SECONDS)  # with a few batches in flight, of hundreds
+        wait_until(lambda: daemon.has_ended() or daemon.is_paused(), START_SECONDS + MOST_SECONDS)
+        assert not daemon.has_ended(), daemon.log()  # it is paused with a few batches in flight, of hundreds
         daemon.signal(signal.SIGTERM)
         daemon.signal(signal.SIGCONT)
         first_exit = daemon.wait()

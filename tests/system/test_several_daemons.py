@@ -1,5 +1,7 @@
 """Several daemons of one group: what `make chaos` does for long, for a moment."""
 
+import pytest
+
 from tests.chaos.arena import CALM, SESSION_SECONDS, build_arena
 from tests.chaos.crawl import crawl
 from tests.chaos.faults import Fate
@@ -13,6 +15,8 @@ from tests.servers.daemon import start_daemon
 from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
 from tests.system.conftest import Site
+
+pytestmark = pytest.mark.timeout(600)  # more than the deadlines of the steps of a test, one after the other
 
 QUIET_SECONDS = 60
 PAUSE_SECONDS = 1.5 * SESSION_SECONDS
