@@ -65,12 +65,18 @@ def test_the_unit_takes_a_stop_before_the_daemon_has_begun_for_no_failure() -> N
 def test_the_documented_edit_makes_a_unit_that_serves_and_changes_nothing_else() -> None:
     unit = (DEPLOY / "neardup-stream.service").read_text(encoding="utf-8")
     page = (DEPLOY.parent / "docs" / "deploying.md").read_text(encoding="utf-8")
-    (edit,) = re.findall("^sed 's/(.*)/(.*)/' deploy/neardup-stream.service", page, re.MULTILINE)
+    (command,) = re.findall(r"^sed (-e .*) \\\n  deploy/neardup-stream.service", page, re.MULTILINE)
 
-    changed = set(unit.replace(*edit).splitlines()) - set(unit.splitlines())
+    edited = unit
+    for pattern, replacement in re.findall(r"-e 's/(.*?)/(.*?)/'", command):
+        edited = re.sub(pattern, replacement, edited, flags=re.MULTILINE)
+    changed = set(edited.splitlines()) - set(unit.splitlines())
 
     program, settings = "/opt/neardup-stream/bin/neardup-stream", "/etc/neardup-stream/neardup.toml"
-    assert changed == {f"ExecStart={program} serve --wait --config {settings}"}
+    assert changed == {
+        f"ExecStart={program} serve --wait --config {settings}",
+        "Description=Query API of the crawl",
+    }
 
 
 def test_every_file_is_described() -> None:
