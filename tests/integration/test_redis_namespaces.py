@@ -97,7 +97,7 @@ async def test_an_index_that_is_being_created_is_none_yet_to_those_that_read_it(
     assert len({each.handle_key for each in found if each is not None}) == 1
 
 
-@pytest.mark.parametrize("last", ["token", "handle_key"])
+@pytest.mark.parametrize("last", ["token", "schema", "created_by", "handle_key"])
 async def test_an_index_whose_first_record_is_lost_is_created_when_it_is_entered_again(
     last: str, client: RedisClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +115,9 @@ async def test_an_index_whose_first_record_is_lost_is_created_when_it_is_entered
         with pytest.raises(StoreUnavailable, match="is gone again"):
             await open_namespace(client, namespace, {"blocks": 4}, POLICY)
 
-    assert (await open_namespace(client, namespace, {"blocks": 4}, POLICY)).token
+    found = await open_namespace(client, namespace, {"blocks": 4}, POLICY)
+    assert found.index
+    assert await open_namespace(client, namespace, {"blocks": 4}, POLICY) == found
 
 
 async def test_an_index_of_a_former_release_says_nothing_of_itself_in_events(

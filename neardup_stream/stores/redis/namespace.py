@@ -125,8 +125,9 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
         raise ConfigError(f"Redis: {meta} is not there any more, and the index that it named is; {REMEDY}")
     await _discard_empty(client, namespace, schema)
     # Before anything is written: an index that is refused stays as it is.
-    is_of_former_release = await read_namespace(client, namespace, schema) is not None
-    # The token first: an index that has none when its schema is there was made by a former release.
+    found = await read_namespace(client, namespace, schema)
+    # A release that says that it made an index gave it a token: where that is missing, it was lost.
+    is_of_former_release = found is not None and not found.created_by
     await client.execute("HSETNX", meta, _TOKEN, new_token(0 if is_of_former_release else int(1000 * time())))
     if await client.execute("HSETNX", meta, "schema", _canonical(schema)):
         await client.execute("HSETNX", meta, _CREATED_BY, __version__)
@@ -167,7 +168,7 @@ async def _discard_empty(client: RedisClient, namespace: str, schema: Schema) ->
 
 
 async def read_namespace(client: RedisClient, namespace: str, schema: Schema) -> Namespace | None:
-    """Return the index of a namespace, None if there is none.
+    """Return the index of a namespace, None if there is none, or a part of its meta record is not written.
 
     Raises:
         ConfigError: it was created with another schema; the message names every difference and the remedy.
@@ -175,7 +176,7 @@ async def read_namespace(client: RedisClient, namespace: str, schema: Schema) ->
     """
     meta = meta_key(namespace)
     stored, handle_key, created_by = await client.execute("HMGET", meta, "schema", "handle_key", _CREATED_BY)
-    if stored is None and handle_key is None:
+    if stored is None:  # it is being created, or this was lost meanwhile
         return None
     stored_schema = _loaded(stored, f"{meta} in Redis does not hold a schema")
     release = (created_by or b"").decode()
