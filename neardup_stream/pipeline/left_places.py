@@ -47,6 +47,7 @@ def left_place(
         left = LeftPlace(former.version, LeftCluster(id=lone_cluster_id(handle, former.version), epoch=1))
     else:
         return None
-    if former is not None and former.version == left.version and former.state in _UNDECIDED:
-        return left._replace(cluster=UNSET)
+    for each in (replacing.former, replacing.decided_before):
+        if each is not None and each.version == left.version and each.state in _UNDECIDED:
+            return left._replace(cluster=UNSET)
     return left

@@ -137,6 +137,44 @@ def test_a_page_that_is_forgotten_left_no_cluster_where_it_was_undecided(
     assert event.cluster == (LeftCluster(id=cluster, epoch=1) if cluster else UNSET)
 
 
+IN_FLIGHT = pytest.mark.parametrize("state", ["short", "archived"])
+"""Version 2 is decided in one batch with version 3; version 1 is the last that was decided before."""
+BEFORE = msgspec.structs.replace(RECORD, rank=7)
+IN_FLIGHT_AT = LONE._replace(version=2, cluster_id=lone_cluster_id(OWN.handle, 2))
+
+
+@IN_FLIGHT
+def test_a_page_was_in_no_cluster_where_the_undecided_version_is_in_flight_with_the_next(
+    state: PageState,
+) -> None:
+    former = BEFORE.followed_by(msgspec.structs.replace(RECORD, state=state))
+    record = former.followed_by(RECORD)
+    judged = Judged(Registered(ARRIVAL, OWN.handle, record, "changed", former, decided_before=BEFORE))
+    placement = msgspec.structs.replace(stands_alone(OWN._replace(version=3)), departure=IN_FLIGHT_AT)
+
+    (message,) = page_row(judged, placement, EventConfig(unique=True), to_message).events
+
+    event = msgspec.json.decode(message.value or b"", type=UniqueFound)
+    assert event.previous == PreviousPlace(version=2)
+
+
+@IN_FLIGHT
+def test_a_page_left_no_cluster_where_the_undecided_version_is_in_flight_with_its_forget(
+    state: PageState,
+) -> None:
+    former = BEFORE.followed_by(msgspec.structs.replace(RECORD, state=state))
+    asked = Forget(RecordMetadata(position=POSITION), (PageId("page"),))
+    stored = former.forgotten_by(POSITION, 1)
+    forgotten = Forgotten(asked, "forgotten", OWN.handle, stored, former, decided_before=BEFORE)
+    stub = OWN._replace(version=3)
+    placement = msgspec.structs.replace(stands_alone(stub), cluster=None, departure=IN_FLIGHT_AT)
+
+    (message,) = gone_row(forgotten, stub, placement, EventConfig(), to_message).events
+
+    event = msgspec.json.decode(message.value or b"", type=Gone)
+    assert event.cluster is UNSET
+
+
 @pytest.mark.parametrize("is_wanted", [False, True])
 def test_a_page_that_is_left_to_archives_is_undecided_beside_its_matches_where_that_is_wanted(
     *, is_wanted: bool
