@@ -8,7 +8,7 @@ A page is removed in steps, in an order in which the next sweep finishes what a 
 never becomes live again: a page that returns meanwhile is a new version, with index entries of its own. The
 representative of others stays expiring until it has no other members. Expiry publishes no event.
 
-A version that is not decided yet is not marked, as its decision says where the page is now: subscribers have
+A version that is not decided yet is not removed, as its decision says where the page is now: subscribers have
 its former version in a cluster, perhaps as a duplicate. One that is not decided for as long as stubs are kept
 never is: no daemon reads its record any more.
 
@@ -58,6 +58,8 @@ _JUDGED_AT_ONCE = 500
 
 SWEPT_AT_ONCE = 100
 """Pages that are removed together: their entries, some 2,000, take Redis some 3 ms."""
+
+_NOTHING_SETTLED = Settled({}, frozenset(), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,8 @@ class Sweeper:
             record = PageRecord.unpack(packed)
             by_due[due(record, now_seconds, self._config)].append(_Stored(handle, packed, record))
         markable = await self._markable(by_due["mark"], now_seconds)
-        unmarked = await self._decided(by_due["expire"])  # else former versions may be in clusters
+        # Where one of these is undecided, its former version may be in a cluster.
+        unmarked = await self._markable(by_due["expire"], now_seconds)
         self._note_overdue([*markable, *unmarked], now_seconds)
         counts: Counter[Sweep] = Counter({"scanned": len(walked)})
         for stubs in in_chunks(by_due["drop"], SWEPT_AT_ONCE):
@@ -252,7 +255,7 @@ class Sweeper:
 
     async def _drop(self, stubs: Sequence[_Stored]) -> int:
         """Remove stubs, but none whose next handle is taken: the page there may have found this one taken."""
-        stubs = await self._decided(stubs)
+        stubs = await self._droppable(stubs)
         if not stubs:
             return 0
         await self._clusters.release(_nodes(stubs))
@@ -265,38 +268,47 @@ class Sweeper:
         return sum(await self._records.drop(drops))
 
     async def _markable(self, stored: Sequence[_Stored], now_seconds: int) -> list[_Stored]:
-        """Return the live records that are decided, or are overdue by more than any daemon may be paused."""
-        finished = await self._finished(stored)
+        """Return the pages that are decided, or are overdue by more than any daemon may be paused.
+
+        Where there are no clusters no record has a rank, but its position is known as decided. That of a file
+        or a pipe may never be, if its run was cut; without it, a page in no index leaves at once.
+        """
+        settled = await self._settled(stored)
         last_seen = now_seconds - (self._config.page_seconds or 0) - self._config.stub_seconds
         return [
             each
             for each in stored
-            if each.record.rank or each.record.maker in finished or each.record.seen_seconds <= last_seen
+            if each.record.rank
+            or settled.knows(each.record.maker)
+            or each.record.seen_seconds <= last_seen
+            or (each.record.state != "live" and _is_of_file(each.record))
         ]
 
-    async def _decided(self, stored: Sequence[_Stored]) -> list[_Stored]:
-        """Return the records that are decided; without its stub an undecided forget would be lost.
+    async def _droppable(self, stubs: Sequence[_Stored]) -> list[_Stored]:
+        """Return the stubs whose positions are finished; without its stub a forget that is not would be lost.
 
-        Where there are no clusters no record has a rank, but the position that made it is finished some day.
-        One of a file or a pipe may never be, if its run was cut; but it asks for no forget.
+        That of a file or a pipe may never be, if its run was cut; but it asks for no forget.
         """
-        finished = await self._finished(stored)
+        finished = (await self._settled(stubs)).finished
         return [
             each
-            for each in stored
-            if each.record.rank
-            or each.record.maker in finished
-            or not is_topic(each.record.maker.partition.input_id)
+            for each in stubs
+            if each.record.rank or each.record.maker in finished or _is_of_file(each.record)
         ]
 
-    async def _finished(self, stored: Sequence[_Stored]) -> frozenset[Position]:
-        """Return the positions that made those of these records which have no rank, if they are finished."""
+    async def _settled(self, stored: Sequence[_Stored]) -> Settled:
+        """Return what is decided, and finished, of the positions that made those of these without a rank."""
         makers = [each.record.maker for each in stored if not each.record.rank]
-        return (await self._clusters.settled(makers)).finished if makers else frozenset()
+        return await self._clusters.settled(makers) if makers else _NOTHING_SETTLED
 
 
 def _stored(handle: Handle, record: PageRecord) -> _Stored:
     return _Stored(handle, record.pack(), record)
+
+
+def _is_of_file(record: PageRecord) -> bool:
+    """Return whether a file or a pipe brought this version."""
+    return not is_topic(record.maker.partition.input_id)
 
 
 def _nodes(stored: Sequence[_Stored]) -> list[PageVersion]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from typing import Any
 
-from neardup_stream.clusters.placements import Settled
+from neardup_stream.clusters.placements import Decided, Settled
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
@@ -57,6 +57,7 @@ class Families:
         self._others_of: dict[Handle, set[Handle]] = {}
         self.released: set[Handle] = set()
         self.finished_below = 1_000
+        self.decided_below = 0
 
     def link(self, first: Handle, *others: Handle) -> None:
         self._others_of[first] = set(others)
@@ -74,7 +75,8 @@ class Families:
 
     async def settled(self, positions: Sequence[Position]) -> Settled:
         finished = frozenset(each for each in positions if each.offset < self.finished_below)
-        return Settled({}, finished, aged_count=0)
+        rows = {each: Decided(0, b"") for each in positions if each.offset < self.decided_below}
+        return Settled(rows, finished, aged_count=0)
 
 
 @dataclass

@@ -2,8 +2,12 @@
 
 from collections import Counter
 
-from neardup_stream.stores.protocol import RankWrite
-from tests.unit.pipeline.retained_pages import World, at, handle
+import msgspec
+import pytest
+
+from neardup_stream.stores.page_record import PageState
+from neardup_stream.stores.protocol import RankWrite, RecordChange
+from tests.unit.pipeline.retained_pages import World, at, handle, page
 
 
 async def test_a_short_page_is_removed_once_its_version_is_decided() -> None:
@@ -42,15 +46,15 @@ async def test_a_page_that_is_never_decided_expires_as_much_later_as_stubs_are_k
     """No daemon reads its record any more: its topic was made anew, or is not read."""
     world = World()
     world.families.finished_below = 0
-    await world.crawl(0, "page")
+    await world.crawl(0, "page", "short")
     sweeper = world.sweeper()
 
     states = []
     for early in (1, 0):
         await sweeper.sweep(at(12) - early)
-        states.append(await world.state("page"))
+        states.append([await world.state(name) for name in ("page", "short")])
 
-    assert states == ["live", "gone"]
+    assert states == [["live", "short"], ["gone", "gone"]]
 
 
 async def test_an_undecided_page_is_not_overdue() -> None:
@@ -62,3 +66,34 @@ async def test_an_undecided_page_is_not_overdue() -> None:
     await sweeper.sweep(at(11))
 
     assert sweeper.oldest_overdue_seconds == 0
+
+
+@pytest.mark.parametrize(
+    ("input_id", "before", "after"),
+    [("file:0a", "short", "gone"), ("file:0a", "live", "live"), ("pages", "short", "short")],
+)
+async def test_only_a_page_in_no_index_need_not_be_decided_where_its_run_may_have_been_cut(
+    input_id: str, before: PageState, after: PageState
+) -> None:
+    world = World()
+    world.families.finished_below = 0
+    record = msgspec.structs.replace(page(before), made_by=(input_id, 0, 3), rank=0)
+    await world.records.replace([RecordChange(handle("page"), None, record.pack())])
+
+    await world.sweeper().sweep(at(10))
+
+    assert await world.state("page") == after
+
+
+async def test_a_page_is_decided_before_its_decision_record_is_trimmed_and_its_stub_waits_for_that() -> None:
+    """Its daemon may have died between its commit and the mark, and without clusters there are no ranks."""
+    world = World()
+    world.families.finished_below, world.families.decided_below = 0, 1_000
+    await world.crawl(0, "page", "short")
+
+    states = []
+    for day in (10, 50):
+        await world.sweeper().sweep(at(day))
+        states.append([await world.state(name) for name in ("page", "short")])
+
+    assert states == [["gone", "gone"]] * 2
