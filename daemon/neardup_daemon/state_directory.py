@@ -26,6 +26,8 @@ _PAUSE_SECONDS: Final = 0.01
 
 _ROOT: Final = 0
 _LONGEST_PID: Final = 20
+_ENDED_STATES: Final = (b"Z", b"X")
+"""Of a process, as its stat in /proc has them behind its name."""
 _OPEN_LOCK: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 """Neither through a link nor emptying what it finds."""
 
@@ -101,12 +103,26 @@ def _holder(lock: TextIO) -> int | None:
 
 
 def _is_running(pid: int) -> bool:
+    if _is_unread(pid):
+        return False
     try:
         with suppress(PermissionError):
             os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):  # the latter for a number that no process can have
         return False
     return True
+
+
+def _is_unread(pid: int) -> bool:
+    """Return whether a process that is there has only its exit code left, which its parent has not read yet.
+
+    False where there is no /proc.
+    """
+    try:
+        status = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    return status.rpartition(b")")[2].lstrip()[:1] in _ENDED_STATES  # its name may have parentheses too
 
 
 def _unusable(directory: Path, error: OSError) -> ConfigError | StreamUnavailable:

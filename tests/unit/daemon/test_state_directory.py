@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,24 @@ from neardup_stream.errors import ConfigError
 def ended_process() -> int:
     with subprocess.Popen([sys.executable, "-S", "-c", ""]) as process:
         return process.pid
+
+
+@pytest.fixture
+def unread_process() -> Iterator[int]:
+    """A process that has ended, and whose exit code its parent has not read."""
+    with subprocess.Popen([sys.executable, "-S", "-c", ""]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        yield process.pid
+
+
+async def test_a_run_whose_exit_code_is_not_read_yet_has_ended(tmp_path: Path, unread_process: int) -> None:
+    with (tmp_path / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.pwrite(lock.fileno(), b"%d" % unread_process, 0)
+
+        with pytest.raises(ConfigError, match="does not run here"):
+            async with held_state_directory(tmp_path, wait_seconds=0):
+                pass
 
 
 @pytest.mark.parametrize("find_process", [ended_process, lambda: 10**19], ids=["ended", "impossible"])
