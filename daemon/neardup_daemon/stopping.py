@@ -48,7 +48,7 @@ class Stop:
         """
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task
-        cancelled_before = task.cancelling()
+        cancelled_before, self._cancel_count = task.cancelling(), 0
         former = {number: signal.getsignal(number) for number in heard_signals()}
         for number in former:
             loop.add_signal_handler(number, partial(self._receive, number, task))
@@ -57,12 +57,12 @@ class Stop:
         except asyncio.CancelledError:
             if not self._cancel_count:
                 raise
-            for _ in range(min(self._cancel_count, task.cancelling() - cancelled_before)):
-                task.uncancel()
             self.is_cut_short = True
-            if task.cancelling() > cancelled_before:  # by another task too
+            if task.cancelling() > cancelled_before + self._cancel_count:  # by another task too
                 raise
         finally:
+            for _ in range(min(self._cancel_count, task.cancelling() - cancelled_before)):
+                task.uncancel()
             for number, handler in former.items():
                 loop.remove_signal_handler(number)
                 signal.signal(number, handler)

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from types import FrameType
 
 import pytest
@@ -59,6 +60,42 @@ async def test_behind_a_block_that_two_signals_cancelled_its_task_counts_as_not_
 
     assert stop.is_cut_short
     assert task.cancelling() == 0
+
+
+@pytest.mark.parametrize("ends", ["normally", "with an error"])
+async def test_behind_a_block_that_ends_of_itself_its_task_counts_as_not_cancelled(ends: str) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+
+    with suppress(OSError), Stop().on_signals():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if ends == "with an error":
+                raise OSError from None
+
+    assert task.cancelling() == 0
+
+
+async def test_a_block_counts_its_own_cancellations_alone() -> None:
+    """Those of a block before it are not among them."""
+    stop, begun = Stop(), asyncio.Event()
+
+    async def work() -> None:
+        with stop.on_signals():
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.Event().wait()
+        with stop.on_signals():
+            begun.set()
+            await asyncio.Event().wait()
+
+    async with asyncio.timeout(30):
+        working = asyncio.create_task(work())
+        await begun.wait()
+        working.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await working
 
 
 @pytest.mark.parametrize("cancelled", ["alone", "beside-a-signal"])
