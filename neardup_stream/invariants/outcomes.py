@@ -8,14 +8,15 @@ It has events, or a dead letter, or no event for one of these reasons:
     archives
     it made none                   the record has applied this offset or a later one of the partition: the
                                    content was the same, or newer content came before it was processed
-    it may have made none          the page came in so many partitions that its record dropped the offset
+    it may have made none          the page came in so many partitions that its record dropped the offset, or
+                                   in a later epoch of the topic
     there is no such record        the page was forgotten, or has expired, and its stub was dropped
 
 A position at or above the committed offset may have events already; it needs none. Each page version has one
 outcome, whatever the number of positions with that content.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from neardup_stream.events import (
@@ -32,9 +33,9 @@ from neardup_stream.events import (
 from neardup_stream.invariants.evidence import Evidence, PublishedEvent, shown, where
 from neardup_stream.invariants.history import Violation
 from neardup_stream.invariants.inputs import Input, InputKind
-from neardup_stream.message import Partition
+from neardup_stream.message import epoch_of, topic_of
 from neardup_stream.page import PageId
-from neardup_stream.stores.applied_positions import LATER_PARTITIONS, Applied, position_of
+from neardup_stream.stores.applied_positions import LATER_PARTITIONS, applied_at, highest_epochs, position_of
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import former_merge_event_id, merge_event_id
 
@@ -199,17 +200,26 @@ def _covers(evidence: Evidence, record: PageRecord | None, each: Input) -> bool:
     """Return whether the record has applied this position or a later one, or dropped it for lack of room."""
     if record is None:
         return False
-    last_applied = record.last_applied(each.position.partition)
-    if last_applied is not None and last_applied >= each.position.offset:
+    if record.has_passed(each.position):
         return True
     # One whose last offset was dropped may still be there, with the offset of a version that it made; and the
     # others may be fewer by now than there is room for.
-    known = {each.position.partition, *map(_partition_of, (record.made_by, *record.later))}
-    return len(known) > LATER_PARTITIONS or len(known | evidence.partitions_of(record.id)) > LATER_PARTITIONS
+    applied = (applied_at(each.position), record.made_by, *record.later)
+    highest = highest_epochs(applied)
+    known = {position_of(at).partition for at in applied if not _is_of_ended_epoch(at[0], highest)}
+    if len(known) > LATER_PARTITIONS:
+        return True
+    known.update(
+        partition
+        for partition in evidence.partitions_of(record.id)
+        if not _is_of_ended_epoch(partition.input_id, highest)
+    )
+    return len(known) > LATER_PARTITIONS
 
 
-def _partition_of(applied: Applied) -> Partition:
-    return position_of(applied).partition
+def _is_of_ended_epoch(input_id: str, highest: Mapping[str, int]) -> bool:
+    """Return whether records no longer keep offsets of this input, given the highest epochs by topic."""
+    return (epoch_of(input_id) or 0) < highest.get(topic_of(input_id), 0)
 
 
 def _may_be_dropped(evidence: Evidence, page_id: PageId, each: Input) -> bool:

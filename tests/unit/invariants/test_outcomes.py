@@ -267,6 +267,19 @@ def test_an_offset_that_no_other_partition_can_have_displaced_is_a_loss() -> Non
     assert blame(lost)[1] == [f"pages-0@6 has no event, and page {page_url(5)} has seen only offset 5"]
 
 
+def test_an_offset_of_an_epoch_that_has_ended_is_no_loss() -> None:
+    assert 1 not in blame(lives(("pages@1", 0, "again")))
+
+
+def test_a_partition_of_an_epoch_that_has_ended_displaces_no_offset() -> None:
+    """Records keep none of its offsets, but for the one that made the version."""
+    history = lives(("pages@1", 0, "again"), *FOUR_FILES[:3])
+    lost = with_record(history, 5, later=record_of(history, 5).later[1:])
+
+    (detail,) = blame(lost)[1]
+    assert detail == f"pages@1-0@0 has no event, and page {page_url(5)} has seen nothing of this partition"
+
+
 def test_a_change_that_came_before_its_page_was_decided_supersedes_it_silently() -> None:
     """After a crash between registering and deciding, only the newer version is decided."""
     history = without_events(sound_history(), message_of(sound_history(), "duplicate", 1))
