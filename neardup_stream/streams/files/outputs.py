@@ -7,7 +7,7 @@ import secrets
 from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from errno import EACCES, EBADF, EINVAL, ENXIO
+from errno import EACCES, EBADF, EINVAL, ENOSYS, ENOTSUP, ENXIO, EOPNOTSUPP
 from fcntl import F_GETFL, fcntl
 from io import BufferedWriter
 from pathlib import Path
@@ -35,7 +35,7 @@ _logger = logging.getLogger(__name__)
 STANDARD_OUTPUT: Final = "-"
 _STDIN_FD, _STDOUT_FD = 0, 1
 _LONGEST_NAME_BYTES = 255
-_NEVER_SYNCHRONIZED = frozenset({EACCES, EINVAL})
+_NEVER_SYNCHRONIZED = frozenset({EACCES, EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP})
 """What synchronizing a directory fails with where we may not read it, or its file system cannot."""
 _DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/(self|thread-self|[0-9]+)/fd)/([0-9]+)\Z")
 _NAMED_DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}

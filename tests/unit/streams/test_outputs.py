@@ -292,7 +292,9 @@ def test_an_output_is_complete_once_its_bytes_and_then_its_name_are_on_the_disk(
 
 
 @pytest.mark.parametrize(
-    "number", [errno.EACCES, errno.EINVAL, errno.EIO], ids=lambda each: errno.errorcode[each]
+    "number",
+    [errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO],
+    ids=lambda each: errno.errorcode[each],
 )
 def test_only_a_failed_disk_ends_an_output_whose_directory_is_not_synchronized(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
