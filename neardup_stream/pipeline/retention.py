@@ -10,7 +10,7 @@ representative of others stays expiring until it has no other members. Expiry pu
 
 A version that is not decided yet is not removed, as its decision says where the page is now: subscribers have
 its former version in a cluster, perhaps as a duplicate. One that is not decided for as long as stubs are kept
-never is: no daemon reads its record any more.
+never is: no daemon reads its record any more, unless all of them stood for so long.
 
 Until a page is released, the clusters refuse writers that still read it as living. What a crash just before
 the release leaves is repaired when the stub is dropped.

@@ -116,6 +116,7 @@ class Publisher:
         states = await self._states([handle for handle, _ in alone])
         for handle, record in alone:
             self._held.discard(record.id)
+            # An expiring page too, which may have left: no other page is in a cluster of that name.
             yield self._corrections.of_own_cluster(record, states.get(handle) or _lone(handle, record))
 
     def _is_published(self, record: PageRecord) -> bool:

@@ -26,6 +26,7 @@ class Retention(Section, frozen=True):
             gt=0,
             le=10 * 366 * 86_400,
             description="How long, in seconds, the stub (id and version) of a forgotten or expired page"
-            " is kept.",
+            " is kept, and how much longer than `retention.seconds` a page stays whose version is never"
+            " decided.",
         ),
     ] = 86_400.0
