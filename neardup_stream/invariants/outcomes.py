@@ -203,9 +203,9 @@ def _covers(evidence: Evidence, record: PageRecord | None, each: Input) -> bool:
     if record.has_passed(each.position):
         return True
     # One whose last offset was dropped may still be there, with the offset of a version that it made; and the
-    # others may be fewer by now than there is room for.
+    # others may be fewer by now than there is room for. Those of epochs before its own took no room from it.
     applied = (applied_at(each.position), record.made_by, *record.later)
-    highest = highest_epochs(applied)
+    highest = highest_epochs(applied[:1])
     known = {position_of(at).partition for at in applied if not _is_of_ended_epoch(at[0], highest)}
     if len(known) > LATER_PARTITIONS:
         return True
@@ -218,7 +218,7 @@ def _covers(evidence: Evidence, record: PageRecord | None, each: Input) -> bool:
 
 
 def _is_of_ended_epoch(input_id: str, highest: Mapping[str, int]) -> bool:
-    """Return whether records no longer keep offsets of this input, given the highest epochs by topic."""
+    """Return whether the epoch of an input has ended, given the highest epochs by topic."""
     return (epoch_of(input_id) or 0) < highest.get(topic_of(input_id), 0)
 
 
