@@ -198,10 +198,8 @@ class Sweeper:
         for handle, packed in walked:
             record = PageRecord.unpack(packed)
             by_due[due(record, now_seconds, self._config)].append(_Stored(handle, packed, record))
-        markable = await self._markable(by_due["mark"], now_seconds)
         # Where one of these is undecided, its former version may be in a cluster.
-        unmarked = await self._markable(by_due["expire"], now_seconds)
-        self._note_overdue([*markable, *unmarked], now_seconds)
+        markable, unmarked = [await self._removable(by_due[when], now_seconds) for when in ("mark", "expire")]
         counts: Counter[Sweep] = Counter({"scanned": len(walked)})
         for stubs in in_chunks(by_due["drop"], SWEPT_AT_ONCE):
             counts["dropped"] += await self._drop(stubs)
@@ -218,11 +216,6 @@ class Sweeper:
         expired = await self._replace(leaving, lambda record: record.expired(now_seconds))
         await self._clusters.release(_nodes(expired))
         return Counter({"expired": len(expired), "representative": len(expiring) - len(leaving)})
-
-    def _note_overdue(self, stored: Sequence[_Stored], now_seconds: int) -> None:
-        kept_seconds = self._config.page_seconds or 0
-        overdue = (now_seconds - each.record.seen_seconds - kept_seconds for each in stored)
-        self.oldest_overdue_seconds = max(self.oldest_overdue_seconds, *overdue, 0)
 
     async def _leave(self, expiring: Sequence[_Stored]) -> list[_Stored]:
         """Remove pages from their clusters and then the index; return those that left."""
@@ -267,22 +260,22 @@ class Sweeper:
         ]
         return sum(await self._records.drop(drops))
 
-    async def _markable(self, stored: Sequence[_Stored], now_seconds: int) -> list[_Stored]:
-        """Return the pages that are decided, or are overdue by more than any daemon may be paused.
+    async def _removable(self, stored: Sequence[_Stored], now_seconds: int) -> list[_Stored]:
+        """Return the pages that are decided, or due for longer than any daemon may be paused; note how long.
 
         Where there are no clusters no record has a rank, but its position is known as decided. That of a file
-        or a pipe may never be, if its run was cut; without it, a page in no index leaves at once.
+        or a pipe may never be, if its run was cut.
         """
         settled = await self._settled(stored)
-        last_seen = now_seconds - (self._config.page_seconds or 0) - self._config.stub_seconds
-        return [
-            each
-            for each in stored
-            if each.record.rank
-            or settled.knows(each.record.maker)
-            or each.record.seen_seconds <= last_seen
-            or (each.record.state != "live" and _is_of_file(each.record))
-        ]
+        removable = []
+        for each in stored:
+            is_decided = each.record.rank or settled.knows(each.record.maker)
+            kept_seconds = (self._config.page_seconds or 0) + (0 if is_decided else self._config.stub_seconds)
+            overdue_seconds = now_seconds - each.record.seen_seconds - kept_seconds
+            if overdue_seconds >= 0:
+                removable.append(each)
+                self.oldest_overdue_seconds = max(self.oldest_overdue_seconds, overdue_seconds)
+        return removable
 
     async def _droppable(self, stubs: Sequence[_Stored]) -> list[_Stored]:
         """Return the stubs whose positions are finished; without its stub a forget that is not would be lost.

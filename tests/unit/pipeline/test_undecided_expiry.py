@@ -57,32 +57,31 @@ async def test_a_page_that_is_never_decided_expires_as_much_later_as_stubs_are_k
     assert states == [["live", "short"], ["gone", "gone"]]
 
 
-async def test_an_undecided_page_is_not_overdue() -> None:
+@pytest.mark.parametrize(("day", "overdue_days"), [(11, 0), (12, 0), (13, 1)])
+async def test_an_undecided_page_is_overdue_from_when_it_may_leave(day: int, overdue_days: int) -> None:
     world = World()
     world.families.finished_below = 0
     await world.crawl(0, "page", "short")
     sweeper = world.sweeper()
 
-    await sweeper.sweep(at(11))
+    await sweeper.sweep(at(day))
 
-    assert sweeper.oldest_overdue_seconds == 0
+    assert sweeper.oldest_overdue_seconds == at(overdue_days) - at(0)
 
 
-@pytest.mark.parametrize(
-    ("input_id", "before", "after"),
-    [("file:0a", "short", "gone"), ("file:0a", "live", "live"), ("pages", "short", "short")],
-)
-async def test_only_a_page_in_no_index_need_not_be_decided_where_its_run_may_have_been_cut(
-    input_id: str, before: PageState, after: PageState
+@pytest.mark.parametrize("state", ["short", "live"])
+@pytest.mark.parametrize("input_id", ["file:0a", "pages"])
+async def test_a_page_waits_for_its_decision_though_its_run_may_have_been_cut(
+    input_id: str, state: PageState
 ) -> None:
     world = World()
     world.families.finished_below = 0
-    record = msgspec.structs.replace(page(before), made_by=(input_id, 0, 3), rank=0)
+    record = msgspec.structs.replace(page(state), made_by=(input_id, 0, 3), rank=0)
     await world.records.replace([RecordChange(handle("page"), None, record.pack())])
 
     await world.sweeper().sweep(at(10))
 
-    assert await world.state("page") == after
+    assert await world.state("page") == state
 
 
 async def test_a_page_is_decided_before_its_decision_record_is_trimmed_and_its_stub_waits_for_that() -> None:
