@@ -7,7 +7,7 @@ import secrets
 from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from errno import EACCES, EBADF, EINVAL, ENOSYS, ENOTSUP, ENXIO, EOPNOTSUPP
+from errno import EBADF, ENXIO
 from fcntl import F_GETFL, fcntl
 from io import BufferedWriter
 from pathlib import Path
@@ -35,8 +35,6 @@ _logger = logging.getLogger(__name__)
 STANDARD_OUTPUT: Final = "-"
 _STDIN_FD, _STDOUT_FD = 0, 1
 _LONGEST_NAME_BYTES = 255
-_NEVER_SYNCHRONIZED = frozenset({EACCES, EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP})
-"""What synchronizing a directory fails with where we may not read it, or its file system cannot."""
 _DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/(self|thread-self|[0-9]+)/fd)/([0-9]+)\Z")
 _NAMED_DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -230,8 +228,7 @@ class OutputFile:
         try:
             sync_directory(self._place.parent)
         except OSError as failure:
-            if failure.errno not in _NEVER_SYNCHRONIZED:
-                raise StreamUnavailable(f"cannot write {self._path}: {failure.strerror}") from failure
+            raise StreamUnavailable(f"cannot write {self._path}: {failure.strerror}") from failure
 
     def _keep(self, file: WaitingFile) -> None:
         assert self._partial is not None  # noqa: S101 - asked by the caller
