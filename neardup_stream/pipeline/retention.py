@@ -199,7 +199,9 @@ class Sweeper:
             record = PageRecord.unpack(packed)
             by_due[due(record, now_seconds, self._config)].append(_Stored(handle, packed, record))
         # Where one of these is undecided, its former version may be in a cluster.
-        markable, unmarked = [await self._removable(by_due[when], now_seconds) for when in ("mark", "expire")]
+        removable = await self._removable([*by_due["mark"], *by_due["expire"]], now_seconds)
+        markable = [each for each in removable if each.record.state == "live"]
+        unmarked = [each for each in removable if each.record.state != "live"]
         counts: Counter[Sweep] = Counter({"scanned": len(walked)})
         for stubs in in_chunks(by_due["drop"], SWEPT_AT_ONCE):
             counts["dropped"] += await self._drop(stubs)
