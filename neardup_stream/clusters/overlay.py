@@ -167,9 +167,10 @@ class Overlay:
             self.leave(cell.target, cell.rank, key.handle, key.version)
             bearer = self.cluster(root)
             name = bearer.founder if bearer is not None else None
+            forwarding = AbsorbedCell(root, cell.rank)
             if name is not None and name != key:
-                self._forward(name, key, AbsorbedCell(root, cell.rank))
-            self._put(self._clusters, key, AbsorbedCell(root, cell.rank) if name == key else None)
+                self._forward(name, key, forwarding)
+            self._put(self._clusters, key, forwarding if name == key else None)
         self._put(self._absorbed, key, None)
 
     def release_id(self, cell: ClusterCell) -> None:
