@@ -52,6 +52,8 @@ __all__ = [
     "ClassifiedPair",
     "PairClass",
     "VerdictConfig",
+    "are_empty",
+    "are_short",
     "classify",
 ]
 
@@ -60,6 +62,9 @@ PairClass = Literal["exact", "near", "contained", "below_threshold"]
 
 _CLASSES: Final[tuple[PairClass, ...]] = get_args(PairClass)
 _EXACT, _NEAR, _CONTAINED, _BELOW = range(len(_CLASSES))
+
+_Inside = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""The share of each content inside the other whole text, see `contents_inside`."""
 
 MIN_CONTENT_SHINGLES: Final = 8
 """What is left of a page beside its frame must have as many to be compared: as many as ten tokens have."""
@@ -209,16 +214,29 @@ def classify(figures: PairFigures, config: VerdictConfig) -> Classified:
     open_rows = np.flatnonzero(is_framed & ~is_near & ~figures.is_same_text)
     if open_rows.size:
         wholes = figures.wholes_of(open_rows)
-        is_near_whole = _near_by_whole(wholes, config)
+        inside = contents_inside(wholes)
+        is_near_whole = _near_by_whole(wholes, inside, config)
         near_rows = open_rows[is_near_whole]
         is_near[near_rows] = is_whole[near_rows] = True
-        for column, values in zip(ratios, _whole_ratios(wholes, config), strict=True):
+        for column, values in zip(ratios, _whole_ratios(wholes, inside, config), strict=True):
             column[near_rows] = values[is_near_whole]
     is_whole |= figures.is_same_text
     for column in ratios:
         column[figures.is_same_text] = 1.0
     is_contained = np.maximum(ratios[1], ratios[2]) >= config.contained_containment
     return Classified(_numbers(figures.is_same_text, is_near, is_contained), is_whole, *ratios)
+
+
+def are_short(wholes: WholeFigures) -> NDArray[np.bool_]:
+    """Return whether both whole texts of a pair are short."""
+    short: NDArray[np.bool_] = wholes.counts.max(axis=0) <= SHORT_SHINGLES
+    return short
+
+
+def are_empty(wholes: WholeFigures) -> NDArray[np.bool_]:
+    """Return whether next to nothing is left of both pages of a pair beside their frames."""
+    empty: NDArray[np.bool_] = wholes.left.max(axis=0) < MIN_CONTENT_SHINGLES
+    return empty
 
 
 def _are_comparable(contents: ContentFigures) -> NDArray[np.bool_]:
@@ -234,33 +252,34 @@ def _near_by_content(contents: ContentFigures, config: VerdictConfig) -> NDArray
     return is_inside & (contents.resemblances >= config.near_resemblance)
 
 
-def _near_by_whole(wholes: WholeFigures, config: VerdictConfig) -> NDArray[np.bool_]:
+def _near_by_whole(wholes: WholeFigures, inside: _Inside, config: VerdictConfig) -> NDArray[np.bool_]:
     overlaps, mutual = wholes.overlaps, wholes.mutual
-    own_inside, other_inside = contents_inside(wholes)
+    own_inside, other_inside = inside
     least_own, least_other = least_content_inside(wholes)
     is_alike = overlaps.resemblances >= config.near_resemblance
     is_alike &= mutual >= config.near_containment
     is_alike &= (own_inside >= least_own) & (other_inside >= least_other)
     is_alike &= wholes.left.sum(axis=0) > 0
-    is_short = (wholes.counts.max(axis=0) <= SHORT_SHINGLES) & (mutual >= SHORT_CONTAINMENT)
+    is_short = are_short(wholes) & (mutual >= SHORT_CONTAINMENT)
     is_short &= np.minimum(own_inside, other_inside) >= SHORT_CONTENT_INSIDE
-    is_empty = (wholes.left.max(axis=0) < MIN_CONTENT_SHINGLES) & (mutual >= EMPTY_CONTAINMENT)
+    is_empty = are_empty(wholes) & (mutual >= EMPTY_CONTAINMENT)
     near: NDArray[np.bool_] = is_alike | is_short | is_empty
     return near
 
 
-def _whole_ratios(wholes: WholeFigures, config: VerdictConfig) -> Sequence[NDArray[np.float64]]:
+def _whole_ratios(
+    wholes: WholeFigures, inside: _Inside, config: VerdictConfig
+) -> Sequence[NDArray[np.float64]]:
     """Return the resemblance of whole texts, and both containments, as far as the contents bear them out.
 
     Whole texts may be inside each other by their frames. Of a page that is neither short nor without content
     the share of its content counts where that is smaller, if it is above the least of a match.
     """
     resemblances, own, other = wholes.overlaps[:3]
-    has_content = wholes.counts.max(axis=0) > SHORT_SHINGLES
-    has_content &= wholes.left.max(axis=0) >= MIN_CONTENT_SHINGLES
+    is_whole_alone = are_short(wholes) | are_empty(wholes)
     return resemblances, *(
-        np.where(has_content, np.minimum(whole, np.maximum(content, config.near_containment)), whole)
-        for whole, content in zip((own, other), contents_inside(wholes), strict=True)
+        np.where(is_whole_alone, whole, np.minimum(whole, np.maximum(content, config.near_containment)))
+        for whole, content in zip((own, other), inside, strict=True)
     )
 
 

@@ -139,7 +139,7 @@ def _plan_with_new_views(
     return planned._replace(record=record, is_write=True)
 
 
-def _near_by_no_whole(wholes: WholeFigures, _config: VerdictConfig) -> NDArray[np.bool_]:
+def _near_by_no_whole(wholes: WholeFigures, _inside: object, _config: VerdictConfig) -> NDArray[np.bool_]:
     """Compares contents only, so a page whose frame was not known matches no page without its frame."""
     return np.zeros(wholes.counts.shape[1], np.bool_)
 

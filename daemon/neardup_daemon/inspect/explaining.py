@@ -35,7 +35,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_stream.clusters.rules import Support
 from neardup_stream.event_parts import EventCluster
-from neardup_stream.fingerprints.framed import SHORT_SHINGLES, text_shingle_count, whole_sketches
+from neardup_stream.fingerprints.framed import text_shingle_count, whole_sketches
 from neardup_stream.fingerprints.resemblance import exact_overlap
 from neardup_stream.fingerprints.shingles import ShingleConfig, shingle_ids, token_hashes
 from neardup_stream.fingerprints.sketch import SketchConfig, standard_errors
@@ -44,7 +44,7 @@ from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Candidate, Match, version_byte
 from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.pipeline.candidate_comparison import compare, compare_candidates
-from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES, VerdictConfig
+from neardup_stream.pipeline.classification import VerdictConfig, are_empty, are_short
 from neardup_stream.pipeline.contents_inside import are_alike_known, contents_inside, least_content_inside
 from neardup_stream.pipeline.indexed import banded_page, indexed_pages
 from neardup_stream.pipeline.pair_figures import text_figures
@@ -275,8 +275,8 @@ def _whole_texts(one: PageRecord, other: PageRecord, sketch: SketchConfig | None
         for each in (*wholes.overlaps[:3], *contents_inside(wholes), *least_content_inside(wholes))
     ]
     return WholeTexts(
-        are_short=bool(wholes.counts.max() <= SHORT_SHINGLES),
-        are_empty=bool(wholes.left.max() < MIN_CONTENT_SHINGLES),
+        are_short=bool(are_short(wholes)[0]),
+        are_empty=bool(are_empty(wholes)[0]),
         resemblance=ratios[0],
         first_in_second=ratios[1],
         second_in_first=ratios[2],
