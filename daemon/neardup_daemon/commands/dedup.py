@@ -200,6 +200,8 @@ def _check(run: FilesRun, settings: Settings) -> None:
         raise click.UsageError("--clusters has nothing to write: clusters.rule is off")
     if run.corpus is not None and settings.clusters.rule == "off":
         raise click.UsageError("--keep-representatives needs clusters: clusters.rule is off")
+    if run.warc is not None and settings.clusters.rule == "off":
+        raise click.UsageError("--write-warc needs clusters: clusters.rule is off")
     check_inputs(run.files)  # before kernels are compiled
 
 
