@@ -121,6 +121,8 @@ def test_pages_that_no_daemon_takes_are_refused_with_the_field(site: Site, api: 
         assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
 
     assert len(site.messages(site.topics[2])) == 1
+    gone = api.get("/v1/decisions/0/0")
+    assert (gone.status, site.topics[2] in gone.value["detail"]) == (410, True)
 
 
 def test_a_page_behind_a_backlog_is_answered_with_its_position(site: Site) -> None:

@@ -171,8 +171,10 @@ class Deciding:
         if decided == "trimmed":
             raise Refused(
                 HTTPStatus.GONE,
-                f"the decision of {self._place_name(position)} is not kept any more"
-                " (api.decision_kept_seconds); GET /v1/pages says where a page is now",
+                f"there is no decision record of {self._place_name(position)} any more"
+                " (api.decision_kept_seconds), or there never was: the reason of a refused page is on"
+                f" the topic {self._settings.kafka.dead_letters_topic};"
+                " GET /v1/pages says where a page is now",
             )
         call.release()  # of brokers one waits without keeping others waiting
         if not await self._ends.may_have(params.partition, params.offset):
