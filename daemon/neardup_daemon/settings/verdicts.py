@@ -264,8 +264,8 @@ class Clusters(Section, frozen=True):
             description="Which pages share a cluster: `linked`, those that firm matches connect, and a page"
             " without one joins the cluster it matches best, of those of which it matches half or an anchor"
             " (its first page, one that matches the representative, or one that matches an anchor firmly);"
-            " `components`, those that any matches connect; `anchored`, those that match the founder; `off`"
-            " keeps no clusters."
+            " `components`, those that any matches connect; `anchored`, those that match the founder, or the"
+            " next representative once it has left; `off` keeps no clusters."
         ),
     ] = "linked"
     link_containment: Annotated[
