@@ -66,7 +66,7 @@ class _Options(TypedDict):
     "--clusters",
     metavar="FILE",
     type=FILE_NAME,
-    help="Where the clusters go, at the end: .jsonl or .parquet.",
+    help="Where all clusters of the index go, at the end: .jsonl or .parquet.",
 )
 @click.option(
     "--keep-representatives",
