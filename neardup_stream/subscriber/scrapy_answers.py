@@ -12,7 +12,8 @@ def duplicate_of(answer: Mapping[str, Any]) -> str | None:
     """Return the URL of the page that a page is a near-duplicate of; None if it is none.
 
     Pages are compared by id, because one page has several spellings of its URL. In an answer about a text
-    that is not stored the cluster is that of the page's stored text, and says nothing of this one.
+    that is not stored the cluster is that of the page's stored text, and says nothing of this one. A page
+    that is left to archives (`archived`) is none, whatever it matches.
 
     Args:
         answer: of `POST /v1/query` or `POST /v1/pages`.

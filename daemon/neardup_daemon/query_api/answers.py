@@ -23,9 +23,9 @@ __all__ = [
     "QueryVerdict",
 ]
 
-QueryVerdict = Literal["exact", "near", "contained", "unique", "undecided"]
+QueryVerdict = Literal["exact", "near", "contained", "unique", "undecided", "archived"]
 """What a page would be: a copy of a stored page, nearly one, mostly inside one or the other way round, none
-of these, or too short to be judged."""
+of these, too short to be judged, or left to the archives, whatever the index has."""
 
 Count = Annotated[int, Meta(ge=0)]
 """A number of things."""

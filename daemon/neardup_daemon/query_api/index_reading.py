@@ -157,7 +157,9 @@ class IndexReading:
         if isinstance(given, Skipped):
             raise refused_skip(given)
         answer = await self._answer_about(await self._index.placed(given))
-        return Reply(QueryAnswer(verdict=_verdict(answer), **msgspec.structs.asdict(answer)))
+        skips_archived = self._settings.archive.on_match == "skip"
+        verdict = _verdict(answer, skips_archived=skips_archived)
+        return Reply(QueryAnswer(verdict=verdict, **msgspec.structs.asdict(answer)))
 
     async def explain(self, call: Call) -> Reply:
         """Answer why two stored pages match, or do not."""
@@ -251,9 +253,12 @@ async def _require_index(stores: Stores) -> None:
     await stores.cluster_store.read([INDEX])
 
 
-def _verdict(answer: Answer) -> QueryVerdict:
+def _verdict(answer: Answer, *, skips_archived: bool) -> QueryVerdict:
+    """Return what the daemon would make of a page; one that is in the index already stays there."""
     if answer.page.state == "short":
         return "undecided"
+    if skips_archived and answer.archived and not answer.page.is_stored:
+        return "archived"
     if answer.matches:
         kind = answer.matches[0].kind
         return "exact" if kind == "exact" else "near"

@@ -65,3 +65,11 @@ def test_without_clusters_a_page_is_a_duplicate_of_its_best_match() -> None:
 def test_a_page_without_cluster_and_events_is_no_duplicate() -> None:
     assert duplicate_of({"id": PAGE, "events": []}) is None
     assert duplicate_of({"id": PAGE, "events": [], "cluster": None}) is None
+
+
+def test_a_page_that_is_left_to_archives_is_no_duplicate() -> None:
+    given = {"id": PAGE, "is_stored": False}
+    archived = {"type": "io.neardup.archived.v1", "data": {"page": {"id": PAGE}, "matches": [{"url": OTHER}]}}
+
+    assert duplicate_of({"page": given, "verdict": "archived", "matches": [{"url": OTHER}]}) is None
+    assert duplicate_of({"id": PAGE, "outcome": "archived", "events": [archived]}) is None
