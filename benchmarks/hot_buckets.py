@@ -92,7 +92,7 @@ async def round_of_retention(client: RedisClient, namespace: str, clusters: Clus
         config=RetentionConfig(page_seconds=KEPT_SECONDS, stub_seconds=KEPT_SECONDS),
     )
     count = 0
-    while expired := (await sweeper.sweep(NOW + KEPT_SECONDS))["expired"]:
+    while expired := (await sweeper.sweep(NOW + KEPT_SECONDS)).counts["expired"]:
         count += expired
     return count
 

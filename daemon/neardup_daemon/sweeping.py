@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from math import ceil
@@ -15,7 +15,7 @@ from neardup_daemon.settings.retention import Retention
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
 from neardup_stream.pipeline.reading_gate import ReadingGate
-from neardup_stream.pipeline.retention import RetentionConfig, Sweep, Sweeper
+from neardup_stream.pipeline.retention import RetentionConfig, Sweep, Sweeper, Swept
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.sweep_pace import SweepPace, sweep_pace
 from neardup_stream.stores.sweep_rounds import Claim, SweepRounds
@@ -91,7 +91,7 @@ async def sweeping(
         scheduled = Sweeping(
             rounds=stores.sweep_rounds,
             slot_count=stores.pages.records.slot_count,
-            new_sweeper=partial(build_sweeper, settings, stores),
+            sweeper=build_sweeper(settings, stores),
             config=retention_config(settings.retention),
             clock=stores.clock,
             retries=retries,
@@ -111,7 +111,7 @@ class Sweeping:
     Args:
         rounds: how far the sweep has come, for all daemons.
         slot_count: of the page records.
-        new_sweeper: makes what sweeps one claim.
+        sweeper: sweeps the claims.
         config: how long things are kept.
         clock: set by every claim.
         retries: repeats steps while Redis is unavailable.
@@ -124,7 +124,7 @@ class Sweeping:
         *,
         rounds: SweepRounds,
         slot_count: int,
-        new_sweeper: Callable[[], Sweeper],
+        sweeper: Sweeper,
         config: RetentionConfig,
         clock: StoreClock,
         retries: Retries,
@@ -133,7 +133,7 @@ class Sweeping:
     ) -> None:
         self._rounds = rounds
         self._slot_count = slot_count
-        self._new_sweeper = new_sweeper
+        self._sweeper = sweeper
         self._round_seconds = config.round_seconds
         self._expires = config.page_seconds is not None
         self._clock = clock
@@ -182,13 +182,13 @@ class Sweeping:
         sweep.add_done_callback(self._in_flight.pop)
 
     async def _sweep(self, claim: Claim) -> None:
-        sweeper = self._new_sweeper()
-        counts = await self._retries.retry(
-            partial(sweeper.sweep, int(claim.now_seconds), claim.first_slot, claim.slot_count)
+        now_seconds, swept = int(claim.now_seconds), Swept()
+        await self._retries.retry(
+            partial(self._sweeper.sweep, now_seconds, claim.first_slot, claim.slot_count, swept)
         )
-        for action, count in counts.items():
+        for action, count in swept.counts.items():
             self._meters.swept(action, count)
-        self._meters.sweep_pace(self._round_seconds + claim.behind_seconds, sweeper.oldest_overdue_seconds)
+        self._meters.sweep_pace(self._round_seconds + claim.behind_seconds, swept.oldest_overdue_seconds)
 
     async def _wait(self, longest_seconds: float) -> None:
         """Wait until a sweep ends, if one is in flight."""

@@ -19,7 +19,7 @@ the release leaves is repaired when the stub is dropped.
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from neardup_stream.chunks import in_chunks
@@ -41,6 +41,7 @@ __all__ = [
     "RetentionConfig",
     "Sweep",
     "Sweeper",
+    "Swept",
     "due",
 ]
 
@@ -129,6 +130,22 @@ def due(record: PageRecord, now_seconds: int, config: RetentionConfig) -> Due | 
     return "mark" if record.state == "live" else "expire"
 
 
+@dataclass(slots=True)
+class Swept:
+    """What was done in some slots, also by a sweep that failed: the one that repeats it adds to it.
+
+    Attributes:
+        counts: how many records had each result.
+        oldest_overdue_seconds: of the pages that were removed, how much longer than `retention.seconds` the
+            oldest was kept; 0 where there was none.
+        slot_count: how many slots are finished, from the first on.
+    """
+
+    counts: Counter[Sweep] = field(default_factory=Counter)
+    oldest_overdue_seconds: int = 0
+    slot_count: int = 0
+
+
 class _Stored(NamedTuple):
     """A record, where it is kept and as which bytes."""
 
@@ -138,17 +155,13 @@ class _Stored(NamedTuple):
 
 
 class Sweeper:
-    """Looks at records and removes what is due. Several may sweep at once.
+    """Looks at records and removes what is due. Several sweeps may run at once.
 
     Args:
         records: keeps the page records.
         index: of the same pages.
         clusters: of the same pages.
         config: how long things are kept.
-
-    Attributes:
-        oldest_overdue_seconds: of the pages that the last sweep removed, how much longer than
-            `retention.seconds` the oldest was kept; 0 where there was none.
     """
 
     def __init__(
@@ -158,66 +171,77 @@ class Sweeper:
         self._index = index
         self._clusters = clusters
         self._config = config
-        self.oldest_overdue_seconds = 0
 
     async def sweep(
-        self, now_seconds: int, first_slot: int = 0, slot_count: int | None = None
-    ) -> Counter[Sweep]:
+        self,
+        now_seconds: int,
+        first_slot: int = 0,
+        slot_count: int | None = None,
+        swept: Swept | None = None,
+    ) -> Swept:
         """Look at the records of some slots.
 
         Args:
             now_seconds: epoch seconds, by the clock of the store.
             first_slot: where to begin.
             slot_count: how many slots, none of them behind the last; None for all from the first on.
+            swept: what sweeps of these slots did that failed; what this one does is added to it.
 
         Returns:
-            How many records had each result.
+            What was done in these slots.
 
         Raises:
-            StoreUnavailable: some steps may be done; sweeping again does the rest.
+            StoreUnavailable: some steps may be done; sweeping again, with `swept`, does the rest.
             CorruptData: a stored record cannot be read.
         Cost: a round trip for some thousand records, or empty slots; some ten more for `SWEPT_AT_ONCE` that
         are due.
         """
-        counts: Counter[Sweep] = Counter()
-        self.oldest_overdue_seconds = 0
-        slot = first_slot
+        swept = Swept() if swept is None else swept
         end = self._records.slot_count if slot_count is None else first_slot + slot_count
-        while slot < end:
+        while (slot := first_slot + swept.slot_count) < end:
             walked = await self._records.walk(slot, end - slot)
+            staying = 0
             for some in in_chunks(walked.records, _JUDGED_AT_ONCE):
-                counts += await self._sweep_records(some, now_seconds)
+                staying += await self._sweep_records(some, now_seconds, swept)
                 await asyncio.sleep(0)
-            slot = walked.next_slot
-        return counts
+            swept.counts["scanned"] += len(walked.records)
+            swept.counts["representative"] += staying
+            swept.slot_count = walked.next_slot - first_slot
+        return swept
 
     async def _sweep_records(
-        self, walked: Sequence[tuple[Handle, bytes]], now_seconds: int
-    ) -> Counter[Sweep]:
+        self, walked: Sequence[tuple[Handle, bytes]], now_seconds: int, swept: Swept
+    ) -> int:
+        """Remove what is due, and add it to `swept`; return how many representatives stay.
+
+        These are counted once all of the walk is done: a sweep that is repeated meets them again.
+        """
         by_due: defaultdict[Due | None, list[_Stored]] = defaultdict(list)
         for handle, packed in walked:
             record = PageRecord.unpack(packed)
             by_due[due(record, now_seconds, self._config)].append(_Stored(handle, packed, record))
         # Where one of these is undecided, its former version may be in a cluster.
-        removable = await self._removable([*by_due["mark"], *by_due["expire"]], now_seconds)
+        removable = await self._removable([*by_due["mark"], *by_due["expire"]], now_seconds, swept)
         markable = [each for each in removable if each.record.state == "live"]
         unmarked = [each for each in removable if each.record.state != "live"]
-        counts: Counter[Sweep] = Counter({"scanned": len(walked)})
         for stubs in in_chunks(by_due["drop"], SWEPT_AT_ONCE):
-            counts["dropped"] += await self._drop(stubs)
+            swept.counts["dropped"] += await self._drop(stubs)
         for marking in in_chunks(markable, SWEPT_AT_ONCE):
             marked = await self._replace(marking, PageRecord.expiring)
-            counts["marked"] += len(marked)
+            swept.counts["marked"] += len(marked)
             by_due["finish"] += marked
+        staying = 0
         for expiring in in_chunks([*by_due["finish"], *unmarked], SWEPT_AT_ONCE):
-            counts += await self._expire(expiring, now_seconds)
-        return counts
+            staying += await self._expire(expiring, now_seconds, swept)
+        return staying
 
-    async def _expire(self, expiring: Sequence[_Stored], now_seconds: int) -> Counter[Sweep]:
+    async def _expire(self, expiring: Sequence[_Stored], now_seconds: int, swept: Swept) -> int:
+        """Remove pages, and add them to `swept`; return how many stay, as they represent others."""
         leaving = await self._leave(expiring)
         expired = await self._replace(leaving, lambda record: record.expired(now_seconds))
+        swept.counts["expired"] += len(expired)
         await self._clusters.release(_nodes(expired))
-        return Counter({"expired": len(expired), "representative": len(expiring) - len(leaving)})
+        return len(expiring) - len(leaving)
 
     async def _leave(self, expiring: Sequence[_Stored]) -> list[_Stored]:
         """Remove pages from their clusters and then the index; return those that left."""
@@ -262,7 +286,7 @@ class Sweeper:
         ]
         return sum(await self._records.drop(drops))
 
-    async def _removable(self, stored: Sequence[_Stored], now_seconds: int) -> list[_Stored]:
+    async def _removable(self, stored: Sequence[_Stored], now_seconds: int, swept: Swept) -> list[_Stored]:
         """Return the pages that are decided, or due for longer than any daemon may be paused; note how long.
 
         Where there are no clusters no record has a rank, but its position is known as decided. That of a file
@@ -276,7 +300,7 @@ class Sweeper:
             overdue_seconds = now_seconds - each.record.seen_seconds - kept_seconds
             if overdue_seconds >= 0:
                 removable.append(each)
-                self.oldest_overdue_seconds = max(self.oldest_overdue_seconds, overdue_seconds)
+                swept.oldest_overdue_seconds = max(swept.oldest_overdue_seconds, overdue_seconds)
         return removable
 
     async def _droppable(self, stubs: Sequence[_Stored]) -> list[_Stored]:

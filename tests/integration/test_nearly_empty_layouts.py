@@ -125,7 +125,7 @@ async def test_a_round_of_retention_in_which_nothing_is_due_takes_no_further_cal
         config=RetentionConfig(page_seconds=3600, stub_seconds=3600),
     )
 
-    counts = await sweeper.sweep(NOW)
+    swept = await sweeper.sweep(NOW)
 
-    assert counts["scanned"] == PAGES
+    assert swept.counts["scanned"] == PAGES
     assert stored.client.trips <= stored.walk_trips

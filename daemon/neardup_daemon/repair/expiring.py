@@ -13,7 +13,7 @@ from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.sweeping import build_sweeper, retention_config
 from neardup_stream.clusters.dead_inputs import drop_dead_inputs
 from neardup_stream.meters import NoMeters
-from neardup_stream.pipeline.retention import Sweep
+from neardup_stream.pipeline.retention import Sweep, Swept
 
 __all__ = ["Expired", "expire_now"]
 
@@ -58,7 +58,9 @@ async def expire_now(
             now_seconds = await retries.retry(stores.sweep_rounds.now_seconds)
             require_same_time(now_seconds)
             slots = min(_SLOTS_A_PASS, slot_count - first)
-            counts += await retries.retry(partial(sweeper.sweep, int(now_seconds), first, slots))
+            swept = Swept()
+            await retries.retry(partial(sweeper.sweep, int(now_seconds), first, slots, swept))
+            counts += swept.counts
             on_slots(first + slots, slot_count)
         now_seconds = await retries.retry(stores.sweep_rounds.now_seconds)
         idle_seconds = retention_config(settings.retention).stub_seconds

@@ -6,21 +6,26 @@ from contextlib import asynccontextmanager
 from time import time
 
 import pytest
+from msgspec.structs import replace
 from neardup_daemon.clocks import StoreClock
 from neardup_daemon.settings.retention import Retention
 from neardup_daemon.sweeping import Sweeping, claim_limit, is_trusted, retention_config
 
 from neardup_stream.clusters.unclustered import Unclustered
+from neardup_stream.errors import StoreUnavailable
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.message import Partition, Position
 from neardup_stream.meters import NoMeters
+from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.retention import RetentionConfig, Sweep, Sweeper
 from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.sweep_pace import MOST_SWEEPS
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
-from neardup_stream.stores.protocol import WalkedRecords
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import RecordChange, WalkedRecords
 from neardup_stream.stores.sweep_rounds import Claim
 from tests.doubles.sweep_rounds import MemorySweepRounds
 from tests.doubles.tables import MemoryTables
@@ -42,6 +47,7 @@ PAGE_SECONDS = 600
 """Of which a round takes a tenth."""
 
 AHEAD_SECONDS = 20.0
+OVERDUE_SECONDS = 90
 
 MOST_JITTER_SECONDS = 100
 """Far below the round of the sweeps here."""
@@ -55,6 +61,7 @@ class Noted:
     def __init__(self) -> None:
         self.counts: Counter[Sweep] = Counter()
         self.rounds: list[float] = []
+        self.overdue_seconds: list[float] = []
         self.lags: dict[int, float] = {}
         self.is_swept = asyncio.Event()
         self.most_in_flight = 0
@@ -66,6 +73,7 @@ class Noted:
 
     def sweep_pace(self, round_seconds: float, overdue_seconds: float) -> None:
         self.rounds.append(round_seconds)
+        self.overdue_seconds.append(overdue_seconds)
         self.is_swept.set()
 
     def sweep_lag(self, lag_seconds: float, in_flight: int) -> None:
@@ -105,6 +113,20 @@ class SlowRecords(MemoryRecords):
         return await super().walk(slot, slot_limit)
 
 
+class FrailRecords(MemoryRecords):
+    """The second walk fails."""
+
+    def __init__(self) -> None:
+        super().__init__(slot_bits=11)
+        self.walk_count = 0
+
+    async def walk(self, slot: int, slot_limit: int) -> WalkedRecords:
+        self.walk_count += 1
+        if self.walk_count == 2:
+            raise StoreUnavailable("in between")
+        return await super().walk(slot, slot_limit)
+
+
 class GivenRounds:
     """Gives these claims, at a clock that is ahead of ours; then none comes any more.
 
@@ -129,7 +151,7 @@ class GivenRounds:
 
 @asynccontextmanager
 async def swept(
-    records: SlowRecords,
+    records: MemoryRecords,
     noted: Noted,
     gate: ReadingGate,
     page_seconds: int | None,
@@ -139,14 +161,11 @@ async def swept(
     config = RetentionConfig(page_seconds, stub_seconds=10**9)
     clusters = Unclustered(MemoryClusters(time))
 
-    def new_sweeper() -> Sweeper:
-        index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig()))
-        return Sweeper(records=records, index=index, clusters=clusters, config=config)
-
+    index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig()))
     scheduled = Sweeping(
         rounds=rounds or MemorySweepRounds(time),
         slot_count=records.slot_count,
-        new_sweeper=new_sweeper,
+        sweeper=Sweeper(records=records, index=index, clusters=clusters, config=config),
         config=config,
         clock=StoreClock(),
         retries=Retries(RetryPolicy(), NoMeters(), lambda _error: None),
@@ -204,6 +223,28 @@ async def test_a_round_takes_as_much_longer_as_its_slots_were_late() -> None:
         await noted.is_swept.wait()
 
     assert noted.rounds == [ROUND_SECONDS + 15.0]
+
+
+async def test_what_a_sweep_did_before_it_failed_is_counted_once_it_is_repeated() -> None:
+    records, noted = FrailRecords(), Noted()
+    rounds = GivenRounds((2, 0.0))
+    seen_seconds = int(await rounds.now_seconds()) - PAGE_SECONDS - OVERDUE_SECONDS
+    page = PageRecord.first(
+        page_id=PageId("page"),
+        url="page",
+        text_fingerprint=1,
+        position=Position(Partition("pages", 0), 0),
+        seen_seconds=seen_seconds,
+        state="short",
+    )
+    decided = replace(page, rank=1).pack()
+    await records.replace([RecordChange(Handle(0), None, decided)])
+
+    async with swept(records, noted, ReadingGate(), PAGE_SECONDS, rounds):
+        await noted.is_swept.wait()
+
+    assert noted.counts == Counter(scanned=1, expired=1)
+    assert noted.overdue_seconds[0] >= OVERDUE_SECONDS
 
 
 async def test_reading_does_not_wait_for_stubs() -> None:

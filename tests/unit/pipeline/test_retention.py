@@ -22,9 +22,9 @@ async def test_a_page_that_was_not_seen_for_long_leaves_a_stub_and_no_entries() 
     await world.crawl(5, "young")
     entries_of_a_page = world.entry_count // 2
 
-    counts = await world.sweeper().sweep(at(10))
+    swept = await world.sweeper().sweep(at(10))
 
-    assert counts == Counter(scanned=3, marked=1, expired=2)
+    assert swept.counts == Counter(scanned=3, marked=1, expired=2)
     assert [await world.state(name) for name in ("old", "short", "young")] == ["gone", "gone", "live"]
     assert world.entry_count == entries_of_a_page
 
@@ -48,7 +48,7 @@ async def test_a_stub_that_nothing_needs_is_dropped_and_its_version_never_used_a
     sweeper = world.sweeper()
     await sweeper.sweep(at(50))
 
-    assert await sweeper.sweep(at(52)) == Counter(scanned=1, dropped=1)
+    assert (await sweeper.sweep(at(52))).counts == Counter(scanned=1, dropped=1)
     assert await world.state("page") is None
     (back,) = await world.crawl(53, "page")
     assert (back.verdict, back.record.version) == ("new", 3)
@@ -134,7 +134,7 @@ async def test_a_page_that_is_a_representative_counts_as_living_until_it_is_none
     world.families.link(handle("first"), handle("second"))
     before, sweeper = world.entry_count, world.sweeper()
 
-    assert await sweeper.sweep(at(10)) == Counter(scanned=2, marked=1, representative=1)
+    assert (await sweeper.sweep(at(10))).counts == Counter(scanned=2, marked=1, representative=1)
     assert (await world.state("first"), world.entry_count) == ("expiring", before)
 
     await sweeper.sweep(at(11))  # the second leaves, in whatever order the two are met
@@ -152,10 +152,11 @@ async def test_an_expiring_page_that_returns_keeps_the_entries_of_its_new_versio
     before = world.entry_count
 
     (back,) = await world.crawl(11, "first")
-    counts = await sweeper.sweep(at(11))
+    swept = await sweeper.sweep(at(11))
 
     assert (back.verdict, back.record.version) == ("changed", 2)
-    assert (counts, await world.state("first"), world.entry_count) == (Counter(scanned=1), "live", before)
+    assert swept.counts == Counter(scanned=1)
+    assert (await world.state("first"), world.entry_count) == ("live", before)
 
 
 class ReturnBefore:
@@ -225,8 +226,8 @@ async def test_passes_over_some_slots_each_are_one_over_all() -> None:
 
     passes = [await sweeper.sweep(at(20), first, count) for first, count in ((0, 7), (7, 1), (8, 8))]
 
-    assert sum(each["expired"] for each in passes) == 100
-    assert max(each["expired"] for each in passes) < 70
+    assert sum(each.counts["expired"] for each in passes) == 100
+    assert max(each.counts["expired"] for each in passes) < 70
     assert [await world.state(f"page-{number}") for number in range(100)] == ["gone"] * 100
 
 
@@ -236,8 +237,8 @@ async def test_more_pages_than_are_taken_out_together_all_go() -> None:
     await world.crawl(0, *(f"page-{number}" for number in range(count)))
     sweeper = world.sweeper()
 
-    assert (await sweeper.sweep(at(20)))["expired"] == count
-    assert (await sweeper.sweep(at(40)))["dropped"] == count
+    assert (await sweeper.sweep(at(20))).counts["expired"] == count
+    assert (await sweeper.sweep(at(40))).counts["dropped"] == count
 
 
 @pytest.mark.parametrize(("day", "overdue_days"), [(9, 0), (10, 0), (12, 2)], ids=["early", "due", "late"])
@@ -247,9 +248,9 @@ async def test_a_sweep_reports_how_late_it_was(day: int, overdue_days: int) -> N
     await world.crawl(1, "young")
     sweeper = world.sweeper()
 
-    await sweeper.sweep(at(day))
+    swept = await sweeper.sweep(at(day))
 
-    assert sweeper.oldest_overdue_seconds == overdue_days * DAY
+    assert swept.oldest_overdue_seconds == overdue_days * DAY
 
 
 async def test_a_sweep_that_is_cut_anywhere_is_finished_by_the_next() -> None:

@@ -33,9 +33,9 @@ async def test_a_page_is_marked_once_its_version_is_decided() -> None:
     await world.records.mark([RankWrite(handle("ranked"), 1, 5)])
     sweeper = world.sweeper()
 
-    counts = await sweeper.sweep(at(11))
+    swept = await sweeper.sweep(at(11))
     assert [await world.state(name) for name in ("unranked", "ranked")] == ["live", "gone"]
-    assert counts == Counter(scanned=2, marked=1, expired=1)
+    assert swept.counts == Counter(scanned=2, marked=1, expired=1)
 
     world.families.finished_below = 1_000
     await sweeper.sweep(at(11))
@@ -64,9 +64,9 @@ async def test_an_undecided_page_is_overdue_from_when_it_may_leave(day: int, ove
     await world.crawl(0, "page", "short")
     sweeper = world.sweeper()
 
-    await sweeper.sweep(at(day))
+    swept = await sweeper.sweep(at(day))
 
-    assert sweeper.oldest_overdue_seconds == at(overdue_days) - at(0)
+    assert swept.oldest_overdue_seconds == at(overdue_days) - at(0)
 
 
 @pytest.mark.parametrize("state", ["short", "live"])
