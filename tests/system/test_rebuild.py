@@ -10,7 +10,7 @@ from tests.system.conftest import StoredIndex
 
 A, B = "https://example.com/a", "https://example.com/b"
 PAGES = (page_json("a", essay(1)), page_json("b", essay(1, edits=[50])), page_json("short", "too short"))
-OUTPUT = b"3 records: 2 pages in the index, 1 too short for it, 0 stubs\n"
+OUTPUT = b"3 records: 2 pages in the index, 1 too short for it, 0 left to archives, 0 stubs\n"
 
 
 MEMBER_BYTES = 9

@@ -51,7 +51,8 @@ def _rebuild(settings: Settings, state_dir: Path | None) -> None:
         counts = asyncio.run(rebuild_index(settings, state_dir, on_slots))
     click.echo(
         f"{counted(counts.total(), 'record')}: {counted(counts['indexed'], 'page')} in the index,"
-        f" {counts['short']:,} too short for it, {counts['gone']:,} stubs"
+        f" {counts['short']:,} too short for it, {counts['archived']:,} left to archives,"
+        f" {counts['gone']:,} stubs"
     )
 
 

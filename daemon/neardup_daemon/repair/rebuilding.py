@@ -25,7 +25,7 @@ _READ_AT_ONCE = 500
 
 _INSERTED_AT_ONCE = 64
 
-Rebuilt = Literal["indexed", "short", "gone"]
+Rebuilt = Literal["indexed", "short", "archived", "gone"]
 """What a record is to the index; only those indexed have entries."""
 
 
@@ -99,6 +99,8 @@ async def rebuild_slots(stores: PageStores, slot: int) -> tuple[Counter[Rebuilt]
 
 
 def _what(record: PageRecord) -> Rebuilt:
-    if record.state == "gone":
-        return "gone"
-    return "indexed" if record.is_indexed else "short"
+    match record.state:
+        case "live" | "expiring":
+            return "indexed"
+        case other:
+            return other

@@ -7,7 +7,8 @@ from neardup_daemon.repair.rebuilding import Rebuilt, rebuild_slots
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
-from neardup_stream.page import Handle
+from neardup_stream.message import Partition, Position
+from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.indexed import banded_page
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.page_record import PageRecord
@@ -83,6 +84,22 @@ async def test_a_short_page_with_a_frame_is_found_by_content_and_by_whole_text_a
     for bands in (framed.bands, framed.whole_bands):
         probed = await index.probe([banded_page(Handle(7), whole, bands)])
         assert handle in {candidate.handle for candidate in probed.candidates[0]}
+
+
+async def test_a_page_that_is_left_to_archives_does_not_count_as_too_short() -> None:
+    pipeline = Pipeline()
+    page = PageRecord.first(
+        page_id=PageId("archived"),
+        url="archived",
+        text_fingerprint=1,
+        position=Position(Partition("pages", 0), 0),
+        seen_seconds=1,
+        state="archived",
+    )
+    await pipeline.records.replace([RecordChange(handle_of(page.id, bytes(16)), None, page.pack())])
+    stores, _ = emptied(pipeline)
+
+    assert await rebuilt(stores) == {"archived": 1}
 
 
 async def stored(pipeline: Pipeline) -> list[tuple[Handle, PageRecord]]:
