@@ -89,7 +89,7 @@ class Corrections:
 
     def of_own_cluster(self, record: PageRecord, cluster: ClusterState) -> Event:
         """Say that a living page stands alone, or stood alone before the others of its cluster came."""
-        if record.state in ("short", "archived"):
+        if record.is_uncompared:
             reason: Final = "too_short" if record.state == "short" else "archived"
             undecided = Undecided(page=self._page(record), reason=reason)
             return self._event("undecided", record.maker, undecided)

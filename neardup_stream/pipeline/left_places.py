@@ -1,6 +1,6 @@
 """Say where a page was before it changed or was forgotten, as its events do. Pure."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -11,9 +11,6 @@ from neardup_stream.pipeline.arrival import Registered
 from neardup_stream.pipeline.forgetting import Forgotten
 
 __all__ = ["LeftPlace", "left_place"]
-
-_UNDECIDED: Final = ("short", "archived")
-"""States of pages that are in no cluster. The clusters do not know that: they place every page."""
 
 
 class LeftPlace(NamedTuple):
@@ -48,6 +45,6 @@ def left_place(
     else:
         return None
     for each in (replacing.former, replacing.decided_before):
-        if each is not None and each.version == left.version and each.state in _UNDECIDED:
-            return left._replace(cluster=UNSET)
+        if each is not None and each.version == left.version and each.is_uncompared:
+            return left._replace(cluster=UNSET)  # the clusters do not know that: they place every page
     return left

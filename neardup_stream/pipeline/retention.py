@@ -45,9 +45,8 @@ __all__ = [
     "due",
 ]
 
-Due = Literal["mark", "finish", "expire", "drop"]
-"""mark a live page as expiring, once its version is decided; finish one that is marked; expire a short page
-without a mark, as it is in no index and, once decided, in no cluster; drop a stub."""
+Due = Literal["remove", "finish", "drop"]
+"""remove a page, once its version is decided; finish one that is marked as expiring; drop a stub."""
 
 Sweep = Literal["scanned", "marked", "expired", "representative", "dropped"]
 """What was done with records: expired are now stubs; representatives of other pages stay for now."""
@@ -127,7 +126,7 @@ def due(record: PageRecord, now_seconds: int, config: RetentionConfig) -> Due | 
         return "drop" if unseen_seconds >= config.stub_seconds else None
     if config.page_seconds is None or unseen_seconds < config.page_seconds:
         return None
-    return "mark" if record.state == "live" else "expire"
+    return "remove"
 
 
 @dataclass(slots=True)
@@ -221,9 +220,10 @@ class Sweeper:
             record = PageRecord.unpack(packed)
             by_due[due(record, now_seconds, self._config)].append(_Stored(handle, packed, record))
         # Where one of these is undecided, its former version may be in a cluster.
-        removable = await self._removable([*by_due["mark"], *by_due["expire"]], now_seconds, swept)
-        markable = [each for each in removable if each.record.state == "live"]
-        unmarked = [each for each in removable if each.record.state != "live"]
+        removable = await self._removable(by_due["remove"], now_seconds, swept)
+        markable = [each for each in removable if not each.record.is_uncompared]
+        # These need no mark, as they are in no index and, once decided, in no cluster.
+        unmarked = [each for each in removable if each.record.is_uncompared]
         for stubs in in_chunks(by_due["drop"], SWEPT_AT_ONCE):
             swept.counts["dropped"] += await self._drop(stubs)
         for marking in in_chunks(markable, SWEPT_AT_ONCE):

@@ -106,6 +106,11 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         return self.state in ("live", "expiring")
 
     @property
+    def is_uncompared(self) -> bool:
+        """Whether the page is kept, but no other page may match it: it is too short, or left to archives."""
+        return self.state in ("short", "archived")
+
+    @property
     def is_kept(self) -> bool:
         """Whether the page is neither removed nor expiring."""
         return self.state in ("live", "short", "archived")

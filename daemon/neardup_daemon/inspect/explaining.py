@@ -179,7 +179,7 @@ def _verdict(first: AskedPage, second: AskedPage, config: VerdictConfig) -> Pair
         return "gone"
     if one.id == other.id and first.frozen is None and second.frozen is None:
         return "same_page"
-    if "short" in states or "archived" in states:
+    if one.is_uncompared or other.is_uncompared:
         return "undecided" if "short" in states else "archived"
     if one.scope != other.scope:
         return "other_scope"

@@ -10,7 +10,7 @@ from tests.unit.pipeline.retained_pages import CONFIG, DAY, START, at, page
 
 @pytest.mark.parametrize(
     ("state", "days", "expected"),
-    [("live", 10, "mark"), ("short", 10, "expire"), ("gone", 2, "drop")],
+    [("live", 10, "remove"), ("short", 10, "remove"), ("gone", 2, "drop")],
 )
 def test_nothing_is_due_a_second_before_its_time(state: PageState, days: int, expected: str) -> None:
     seconds = days * DAY
