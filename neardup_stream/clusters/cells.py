@@ -27,6 +27,7 @@ __all__ = [
     "ClusterKey",
     "Edge",
     "PageCell",
+    "contents_differ",
     "inner_key",
     "pack_lone_page",
     "root_of",
@@ -64,6 +65,11 @@ class ClusterKey(NamedTuple):
 def inner_key(member: Member) -> ClusterKey:
     """Return the key of the set that a member is; see `Member.founded`."""
     return ClusterKey(member.handle, member.founded)
+
+
+def contents_differ(one: int, other: int) -> bool:
+    """Return whether two digests are of different texts; one that is unknown, 0, may be of any."""
+    return one != other and 0 not in (one, other)
 
 
 class Edge(NamedTuple):
@@ -110,8 +116,7 @@ class PageCell(msgspec.Struct, frozen=True, gc=False):
 
     def is_decided_as(self, version: int, content: int) -> bool:
         """Return whether the page is in a cluster with this very version, number and text."""
-        is_other_text = self.content and content and self.content != content
-        return self.is_living and self.version == version and not is_other_text
+        return self.is_living and self.version == version and not contents_differ(self.content, content)
 
     def pack(self) -> bytes | None:
         """Return the stored bytes; None for an empty cell."""

@@ -43,7 +43,10 @@ class KnownVersion(NamedTuple):
     content: int = 0
 
     def has_decided(self, version: int, content: int) -> bool:
-        """Return whether this version with this text is decided."""
+        """Return whether this version with this text is decided, for certain: so not where `content` is 0.
+
+        A version that was removed has no text here either.
+        """
         return self.version == version and 0 != self.content == content
 
 

@@ -19,7 +19,7 @@ from typing import Literal
 
 import msgspec
 
-from neardup_stream.clusters.cells import PageCell
+from neardup_stream.clusters.cells import PageCell, contents_differ
 from neardup_stream.clusters.snapshot import page_cells
 from neardup_stream.match import version_byte
 from neardup_stream.page import Handle
@@ -67,8 +67,7 @@ def knowledge_of(cell: PageCell, record: PageRecord | None) -> _Knowledge:
         return "known" if record.rank else "undecided"
     if record.version < cell.version:
         return "lost"
-    is_other_text = cell.content and record.content and cell.content != record.content
-    if is_other_text or (record.is_kept and not cell.is_living):
+    if contents_differ(cell.content, record.content) or (record.is_kept and not cell.is_living):
         return "lost"  # Redis lost the record, and the page came again and is not decided yet
     return "unmarked" if cell.is_living and not record.rank else "known"
 
