@@ -88,9 +88,9 @@ class Deliver:
         await self._follow_up(conclusion.follow_up)
         output = self._output(batch, conclusion)
         with timed(self._meters, "deliver"):
-            await self._delivery.send(output)
+            refused = await self._delivery.send(output)
         if self._is_current(batch):
-            self._delivery.finish(output)
+            self._delivery.finish(output, refused)
         if self._frames is not None:
             await self._frames.learn(batch.prepared, conclusion.follow_up.lessons)
 

@@ -79,16 +79,21 @@ class Delivery(Protocol):
         """Records whose messages wait for the next commit."""
         ...
 
-    async def send(self, batch_output: BatchOutput) -> None:
-        """Deliver what need not wait for the commit.
+    async def send(self, batch_output: BatchOutput) -> Collection[Partition]:
+        """Deliver what need not wait for the commit; return the partitions whose events the next owner sends.
 
         Raises:
             DependencyLost: the sink stayed unavailable.
         """
         ...
 
-    def finish(self, batch_output: BatchOutput) -> None:
-        """Include an output that was sent, and whose partitions are still ours, in the next commit."""
+    def finish(self, batch_output: BatchOutput, refused: Collection[Partition]) -> None:
+        """Include an output that was sent, and whose partitions are still ours, in the next commit.
+
+        Args:
+            batch_output: that was sent.
+            refused: what `send` returned for it.
+        """
         ...
 
     async def commit(self) -> Mapping[Partition, int]:
@@ -125,26 +130,27 @@ class AtLeastOnce:
         self._dead_letters = dead_letters
         self._retries = retries
         self._finished: dict[Partition, int] = {}
-        self._refused: Collection[Partition] = ()
         self._lost: set[Partition] = set()
 
-    async def send(self, batch_output: BatchOutput) -> None:
+    async def send(self, batch_output: BatchOutput) -> Collection[Partition]:
         """Send events, then dead letters; each step is retried until it is acknowledged.
 
         Events of partitions that are not ours any more are left to their next owner.
         """
-        events = await self._noted(batch_output.events)
-        await self._retries.retry(partial(self._events.send, [each.message for each in events]))
+        refused = await self._note(batch_output.events)
+        events = [each.message for each in batch_output.events if each.position.partition not in refused]
+        await self._retries.retry(partial(self._events.send, events))
         await self._retries.retry(partial(self._send_dead_letters, batch_output.dead_letters))
-        batch_output.acknowledged(self._refused)
+        batch_output.acknowledged(refused)
+        return refused
 
-    def finish(self, batch_output: BatchOutput) -> None:
+    def finish(self, batch_output: BatchOutput, refused: Collection[Partition]) -> None:
         """Include its offsets in the next commit, but not of partitions whose events the next owner sends.
 
         No later offset of such a partition is committed either: it would pass the events that were not sent.
         A group may accept such a commit from a member that had left and has joined again.
         """
-        self._lost.update(self._refused)
+        self._lost.update(refused)
         offsets = {one: at for one, at in batch_output.next_offsets.items() if one not in self._lost}
         self._finished = later_offsets(self._finished, offsets)
 
@@ -165,12 +171,11 @@ class AtLeastOnce:
     async def _send_dead_letters(self, dead_letters: Sequence[OutgoingDeadLetter]) -> None:
         await self._dead_letters.send([each.render() for each in dead_letters])
 
-    async def _noted(self, events: Sequence[OutgoingMessage]) -> Sequence[OutgoingMessage]:
-        """Note the decisions of the events; return the events of partitions that are still ours."""
+    async def _note(self, events: Sequence[OutgoingMessage]) -> Collection[Partition]:
+        """Note the decisions of the events; return the partitions of events that are not ours any more."""
         offsets = next_offsets(events)
         ours = await self._retries.retry(partial(self._source.note_decided, offsets)) if offsets else ()
-        self._refused = offsets.keys() - ours
-        return [each for each in events if each.position.partition not in self._refused]
+        return offsets.keys() - ours
 
 
 class _Lease:
@@ -230,10 +235,15 @@ class ExactlyOnce:
         self._leases |= {one: _Lease(committed.get(one, 0)) for one in partitions}
         return committed
 
-    async def send(self, batch_output: BatchOutput) -> None:
-        """Do nothing: nothing is sent before the commit."""
+    async def send(self, batch_output: BatchOutput) -> Collection[Partition]:  # noqa: ARG002 - held
+        """Do nothing: nothing is sent, or refused, before the commit."""
+        return ()
 
-    def finish(self, batch_output: BatchOutput) -> None:
+    def finish(
+        self,
+        batch_output: BatchOutput,
+        refused: Collection[Partition],  # noqa: ARG002 - none is
+    ) -> None:
         """Hold it."""
         self._held.append(batch_output)
 

@@ -71,8 +71,7 @@ def _offsets(sink: MemorySink, partition: Partition) -> list[int]:
 
 async def deliver(daemon: ExactlyOnce, *batch_outputs: BatchOutput) -> Mapping[Partition, int]:
     for batch_output in batch_outputs:
-        await daemon.send(batch_output)
-        daemon.finish(batch_output)
+        daemon.finish(batch_output, await daemon.send(batch_output))
     return await daemon.commit()
 
 
@@ -82,8 +81,7 @@ async def test_nothing_is_published_before_the_commit_and_everything_by_it() -> 
     await daemon.take_over([FIRST, SECOND])
     batch_output = group.batch_output((FIRST, range(4)), (SECOND, range(2)))
 
-    await daemon.send(batch_output)
-    daemon.finish(batch_output)
+    daemon.finish(batch_output, await daemon.send(batch_output))
     before = (list(group.events.messages), daemon.held_count, list(group.acknowledged))
     committed = await daemon.commit()
 
@@ -169,7 +167,7 @@ async def test_what_is_revoked_is_neither_published_nor_acknowledged() -> None:
     group = Group()
     daemon = group.daemon()
     await daemon.take_over([FIRST])
-    daemon.finish(group.batch_output((FIRST, range(5))))
+    daemon.finish(group.batch_output((FIRST, range(5))), refused=())
 
     await daemon.on_revoked()
 
@@ -295,7 +293,7 @@ class _Fighter:
                 runs.append((partition, range(start, stop)))
                 self._next[partition] = stop
         if runs:
-            self._daemon.finish(self._group.batch_output(*runs))
+            self._daemon.finish(self._group.batch_output(*runs), refused=())
 
     async def _try_to_commit(self) -> bool:
         try:
@@ -309,7 +307,7 @@ async def test_a_commit_that_is_cut_short_leaves_the_daemon_able_to_look() -> No
     group = Group()
     daemon = group.daemon()
     await daemon.take_over([FIRST])
-    daemon.finish(group.batch_output((FIRST, range(3))))
+    daemon.finish(group.batch_output((FIRST, range(3))), refused=())
     cut = asyncio.ensure_future(daemon.commit())
     await asyncio.sleep(0)  # let it come so far, and no further
     cut.cancel()

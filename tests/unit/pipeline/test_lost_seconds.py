@@ -130,8 +130,7 @@ def batch_of(offset: int, *event_partitions: Partition) -> BatchOutput:
 
 
 async def deliver(delivery: AtLeastOnce, batch_output: BatchOutput) -> None:
-    await delivery.send(batch_output)
-    delivery.finish(batch_output)
+    delivery.finish(batch_output, await delivery.send(batch_output))
     await delivery.commit()
 
 
