@@ -236,11 +236,7 @@ class ShortPath:
     def _published_anyway(self, columns: ArrivalColumns) -> list[int]:
         """Return the pages of which something is published even if they match nothing."""
         events = self._publishing.events
-        is_wanted = np.zeros(len(columns), np.bool_)
-        if events.unique:
-            is_wanted |= columns.has_enough_tokens
-        if events.undecided:
-            is_wanted |= ~columns.has_enough_tokens
+        is_wanted = np.where(columns.has_enough_tokens, events.unique, events.undecided)
         return list(np.flatnonzero(is_wanted).tolist())
 
 
