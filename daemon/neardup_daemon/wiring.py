@@ -175,9 +175,9 @@ def _build_stores(
         records,
         decider,
         namespace.handle_key,
+        former,
         namespace.version_floor,
         layouts=tables.state,
-        former=former,
     )
     epochs = InputEpochs(client, settings.redis.namespace, cluster_store, cluster_keys, namespace.token)
     frames = with_failpoints("frames", RedisFrames(client, keys), points)

@@ -71,7 +71,7 @@ class Detector:
         former = FormerVersions()
         self._clusters = Clusters(MemoryClusters(time), Descriptions(records, former), config.rule)
         index, key = PermutedIndex(ArrayTables(), layout), secrets.token_bytes(KEY_BYTES)
-        self._stores = PageStores(index, records, self._clusters, key, outlives_run=False, former=former)
+        self._stores = PageStores(index, records, self._clusters, key, former, outlives_run=False)
         self._extract = Extract("all_text")
         self._fingerprint = Fingerprint(config.simhash, self._verdict.sketch, scope_by(EVERYTHING))
         retries = Retries(RetryPolicy(), NoMeters(), lambda _error: None)

@@ -32,7 +32,6 @@ from neardup_stream.pipeline.batch import Decisions, InFlightBatch, Run
 from neardup_stream.pipeline.cases import Case, forget_case, lone_request, page_case
 from neardup_stream.pipeline.event_building import RenderEvent
 from neardup_stream.pipeline.event_config import EventConfig
-from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.pipeline.stores import PageStores
@@ -63,7 +62,6 @@ class Decide:
         events: what is published.
         render: makes the message of an event.
         look_again: the earlier stages, for a run whose reads are stale.
-        former: drops what a run has replaced, once that is decided.
         retries: while the store is unavailable.
         meters: receives the times.
     """
@@ -74,7 +72,6 @@ class Decide:
         events: EventConfig,
         render: RenderEvent,
         look_again: LookAgain,
-        former: FormerVersions,
         retries: Retries,
         meters: PipelineMeters,
     ) -> None:
@@ -82,7 +79,6 @@ class Decide:
         self._events = events
         self._render = render
         self._look_again = look_again
-        self._former = former
         self._retries = retries
         self._meters = meters
 
@@ -95,7 +91,7 @@ class Decide:
         for run in batch.runs:
             if run.items:
                 run.decisions = await self._retries.retry(partial(self._decide, run))
-                self._former.drop(run)
+                self._stores.former.drop(run)
 
     async def _decide(self, run: Run) -> Decisions:
         """Decide a run; may be repeated."""

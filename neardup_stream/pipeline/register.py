@@ -18,7 +18,6 @@ from neardup_stream.pipeline.arrival import Arrival, Forget, Registered, Verdict
 from neardup_stream.pipeline.batch import Registration, Run
 from neardup_stream.pipeline.first_record import first_record, new_pages
 from neardup_stream.pipeline.forgetting import KeepFormer, forget, keep_nothing
-from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.page_locks import PageLocks
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.rows import Row
@@ -34,9 +33,9 @@ class Register:
     """Registers the pages and forgets of runs.
 
     Args:
-        stores: where page records and decision records are.
+        stores: where page records and decision records are; its former versions receive those that are
+            replaced, and know them when a run is registered again.
         locks: held by a page from here until its candidates are verified.
-        former: receives the versions that are replaced, and knows them when a run is registered again.
         retries: while the store is unavailable.
         meters: receives the times.
         now_seconds: the wall clock, epoch seconds.
@@ -46,14 +45,12 @@ class Register:
         self,
         stores: PageStores,
         locks: PageLocks,
-        former: FormerVersions,
         retries: Retries,
         meters: PipelineMeters,
         now_seconds: Callable[[], float],
     ) -> None:
         self._stores = stores
         self._locks = locks
-        self._former = former
         self._count = 0
         self._retries = retries
         self._meters = meters
@@ -88,12 +85,12 @@ class Register:
         arrivals = [item for item in items if isinstance(item, Arrival)]
         forgets = [item for item in items if isinstance(item, Forget)]
         with timed(self._meters, "register"):
-            floor, keep = stores.version_floor, partial(self._former.add, run)
+            floor, keep = stores.version_floor, partial(stores.former.add, run)
             pages = await register(
                 arrivals, stores.records, stores.handle_key, now_seconds, known, floor, keep
             )
             forgotten = await forget(forgets, stores.records, stores.handle_key, now_seconds, known, keep)
-        pages, forgotten = self._former.pages_again(pages), self._former.forgets_again(forgotten)
+        pages, forgotten = stores.former.pages_again(pages), stores.former.forgets_again(forgotten)
         run.registration = Registration(settled, pages, forgotten, await self._undelivered(pages))
 
     async def _undelivered(self, pages: Sequence[Registered]) -> dict[Position, tuple[Message, ...]]:

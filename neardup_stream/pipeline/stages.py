@@ -168,17 +168,17 @@ def build_long_path(
         retries: while the store is unavailable.
         meters: receives the times and counts.
     """
-    stores, locks, former = work.stores, PageLocks(), work.stores.former
-    register = Register(stores, locks, former, retries, meters, work.now_seconds)
+    stores, locks = work.stores, PageLocks()
+    register = Register(stores, locks, retries, meters, work.now_seconds)
     probe = Probe(stores.index, retries, meters)
-    verify = Verify(stores, work.verdict, locks, former, retries, meters)
+    verify = Verify(stores, work.verdict, locks, retries, meters)
 
     async def look_again(run: Run, known: Mapping[Position, KnownVersion]) -> None:
         await register.register(run, known)
         await probe.probe(run)
         await verify.verify(run)
 
-    decide = Decide(stores, work.events, render, look_again, former, retries, meters)
+    decide = Decide(stores, work.events, render, look_again, retries, meters)
     return LongPath(register, probe, verify, decide)
 
 

@@ -20,17 +20,17 @@ class PageStores:
         records: keeps the page records.
         clusters: decides, and keeps the decision records.
         handle_key: secret of this index.
+        former: the versions that pages in flight replace: those that the descriptions of `clusters` read.
         version_floor: first versions of pages are above it.
         outlives_run: whether earlier runs may have filled the stores, and may not have delivered all events.
         layouts: which layout of the tables is in use.
-        former: the versions that pages in flight replace.
     """
 
     index: Index
     records: RecordStore
     clusters: Decider
     handle_key: bytes
+    former: FormerVersions
     version_floor: int = 0
     outlives_run: bool = True
     layouts: TableLayouts = field(default_factory=TableLayouts)
-    former: FormerVersions = field(default_factory=FormerVersions)

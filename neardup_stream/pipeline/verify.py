@@ -20,7 +20,6 @@ from neardup_stream.pipeline.batch import Run
 from neardup_stream.pipeline.candidate_comparison import NOTHING, Compared, Verification, compare_candidates
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.fetching import fetch_records
-from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.page_locks import PageLocks
 from neardup_stream.pipeline.probe import probe, probing_pages
 from neardup_stream.pipeline.retries import Retries
@@ -69,7 +68,6 @@ class Verify:
         stores: where candidates and their page records are.
         config: when two pages are alike.
         locks: released by the pages that are verified.
-        former: has the candidates that later records have replaced.
         retries: while the store is unavailable.
         meters: receives the times, candidates and rejections.
     """
@@ -79,14 +77,12 @@ class Verify:
         stores: PageStores,
         config: VerdictConfig,
         locks: PageLocks,
-        former: FormerVersions,
         retries: Retries,
         meters: PipelineMeters,
     ) -> None:
         self._stores = stores
         self._config = config
         self._locks = locks
-        self._former = former
         self._retries = retries
         self._meters = meters
 
@@ -114,7 +110,7 @@ class Verify:
                 self._stores.index,
                 self._stores.records,
                 self._config,
-                Replaced(partial(self._former.find, run), self._former.is_kept),
+                Replaced(partial(self._stores.former.find, run), self._stores.former.is_kept),
             )
         self._count(detected)
         run.judged = detected.judged

@@ -15,6 +15,7 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import PageId
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.page_record import PageRecord
@@ -106,7 +107,11 @@ async def test_all_records_and_clusters_are_read_in_few_calls(stored: Stored) ->
 
 async def test_a_rebuild_takes_few_calls_more_than_reading_the_records(stored: Stored) -> None:
     stores = PageStores(
-        PermutedIndex(stored.tables, LAYOUT), stored.records, Unclustered(stored.clusters), bytes(16)
+        PermutedIndex(stored.tables, LAYOUT),
+        stored.records,
+        Unclustered(stored.clusters),
+        bytes(16),
+        FormerVersions(),
     )
     slot, count = 0, 0
     while slot < stored.records.slot_count:

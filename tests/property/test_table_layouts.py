@@ -18,6 +18,7 @@ from neardup_stream.indexes.protocol import Index
 from neardup_stream.indexes.switching import SwitchingIndex
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle, PageId
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.guarded_clusters import GuardedClusters, change_layout, create_index
 from neardup_stream.stores.memory.clusters import MemoryClusters
@@ -99,7 +100,9 @@ class Shared:
         await turns(waits[0])
         assert await change_layout(self.cells, INDEX, LayoutState(), announced)
         await turns(waits[1])
-        stores = PageStores(await self.index(1), self.records, self.daemon().decider(), bytes(16))
+        former = FormerVersions()
+        decider = self.daemon().decider(former)
+        stores = PageStores(await self.index(1), self.records, decider, bytes(16), former)
         slot = 0
         while slot < self.records.slot_count:
             _, slot = await rebuild_slots(stores, slot)

@@ -124,7 +124,7 @@ def _loop(
                 stores.records,
                 shared.decider(stores, former),
                 shared.handle_key,
-                former=former,
+                former,
             ),
             reading.verdict,
             EventConfig(index=shared.index),

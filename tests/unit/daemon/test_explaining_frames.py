@@ -16,6 +16,7 @@ from neardup_stream.frames.table import FrameTable
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.frame_store import FrameChange
@@ -47,7 +48,7 @@ async def frames_of(*sites: str) -> MemoryFrames:
 async def placed(folder: Path, page: bytes, frames: MemoryFrames) -> AskedPage:
     (folder / "page.json").write_bytes(page)
     index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig()))
-    stores = PageStores(index, MemoryRecords(), Unclustered(MemoryClusters()), KEY)
+    stores = PageStores(index, MemoryRecords(), Unclustered(MemoryClusters()), KEY, FormerVersions())
     given = read_given(str(folder / "page.json"), SETTINGS)
     return await place_given(given, SETTINGS, stores, frames)
 

@@ -15,6 +15,7 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle, Page
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.frame_store import FrameChange
@@ -41,9 +42,8 @@ def given(folder: Path, page: bytes = PAGE, *overrides: str) -> AskedPage:
 async def holding(records: dict[Handle, PageRecord]) -> PageStores:
     store = MemoryRecords()
     await store.replace([RecordChange(handle, None, record.pack()) for handle, record in records.items()])
-    return PageStores(
-        PermutedIndex(MemoryTables(), IndexLayout(IndexConfig())), store, Unclustered(MemoryClusters()), KEY
-    )
+    index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig()))
+    return PageStores(index, store, Unclustered(MemoryClusters()), KEY, FormerVersions())
 
 
 async def test_a_page_whose_handle_is_taken_is_found_behind_it(tmp_path: Path) -> None:

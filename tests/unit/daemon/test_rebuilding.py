@@ -9,6 +9,7 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.indexed import banded_page
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.page_record import PageRecord
@@ -22,7 +23,8 @@ def emptied(pipeline: Pipeline) -> tuple[PageStores, PermutedIndex]:
     """Return the stores of a pipeline, but that its tables are lost."""
     sketch = pipeline.sketch
     index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig(bands=sketch.bands if sketch else 0)))
-    return PageStores(index, pipeline.records, pipeline.decider(), bytes(16)), index
+    former = FormerVersions()
+    return PageStores(index, pipeline.records, pipeline.decider(former), bytes(16), former), index
 
 
 async def rebuilt(stores: PageStores) -> Counter[Rebuilt]:

@@ -9,6 +9,7 @@ from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import EpochEnded, StreamUnavailable
 from neardup_stream.message import Partition
 from neardup_stream.pipeline.former_epochs import FormerEpochs
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.memory.records import MemoryRecords
@@ -36,7 +37,9 @@ def unable_to_send() -> Pipeline:
 
 
 def former_epochs(pipeline: Pipeline, events: MemorySink) -> FormerEpochs:
-    stores = PageStores(None, pipeline.records, pipeline.decider(), bytes(16))  # type: ignore[arg-type] # unread
+    former = FormerVersions()
+    decider = pipeline.decider(former)
+    stores = PageStores(None, pipeline.records, decider, bytes(16), former)  # type: ignore[arg-type] # unread
     return FormerEpochs(stores, events)
 
 
