@@ -297,10 +297,10 @@ class Metrics(PipelineMeters):
         """Remember, for `progress` and `lag`."""
         self._backlog.committed(next_offsets)
         for partition, offset in next_offsets.items():
-            self._committed[_by_topic(partition)] = offset
+            self._committed[partition] = offset
 
     def progress(self, lag: Mapping[Partition, int], untaken: Collection[Partition]) -> Progress:
-        """Return how far we have come; both name partitions by their topics."""
+        """Return how far we have come."""
         return Progress(lag, dict(self._committed), self._in_flight_count, self._worker_end_count, untaken)
 
     def dropped_commits(self, count: int) -> None:
@@ -319,14 +319,14 @@ class Metrics(PipelineMeters):
         """Set the three lags of every partition that is ours; the others' series end.
 
         Args:
-            unread: records not yet read; partitions are named by their topics.
+            unread: records not yet read.
         """
         for gauge in (self._lag, self._uncommitted, self._lag_seconds):
             gauge.clear()
         now_seconds = time()
-        backlogs = self._backlog.by_topic()
+        backlogs = self._backlog.by_partition()
         for partition, count in unread.items():
-            labels = (partition.input_id, str(partition.number))
+            labels = (topic_of(partition.input_id), str(partition.number))
             backlog = backlogs.get(partition)
             self._lag.labels(*labels).set(count)
             self._uncommitted.labels(*labels).set(count + (backlog.records if backlog else 0))
@@ -343,7 +343,3 @@ class Metrics(PipelineMeters):
         """Return the number of records of each outcome that occurred; they sum to the pages."""
         samples = (sample for family in self._outcome_counter.collect() for sample in family.samples)
         return {sample.labels["outcome"]: int(sample.value) for sample in samples if sample.value}
-
-
-def _by_topic(partition: Partition) -> Partition:
-    return Partition(topic_of(partition.input_id), partition.number)

@@ -293,7 +293,7 @@ async def test_another_epoch_makes_another_input_of_all_that_is_there(make_topic
 
     assert record.position.partition == Partition(f"{topic.name}@1", 0)
     assert remembered == {Partition(f"{topic.name}@1", 0): 1}
-    assert lag == {Partition(topic.name, 0): 0}
+    assert lag == {Partition(f"{topic.name}@1", 0): 0}
     async with topic.source(history=history, input_epoch=1) as source:
         await topic.fill([b"next"])
         assert await values_read(source, 1) == [b"next"]

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from neardup_stream.message import Partition, Record, topic_of
+from neardup_stream.message import Partition, Record
 
 __all__ = ["Backlog", "PartitionBacklog"]
 
@@ -59,10 +59,10 @@ class Backlog:
         """Forget everything: the partitions are revoked."""
         self._reads = {}
 
-    def by_topic(self) -> dict[Partition, PartitionBacklog]:
-        """Return the backlog of each partition that has one, named by its topic."""
+    def by_partition(self) -> dict[Partition, PartitionBacklog]:
+        """Return the backlog of each partition that has one."""
         return {
-            Partition(topic_of(partition.input_id), partition.number): PartitionBacklog(
+            partition: PartitionBacklog(
                 sum(each.record_count for each in reads), min(each.oldest_timestamp_ms for each in reads)
             )
             for partition, reads in self._reads.items()

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Hashable, Mapping
 from typing import NamedTuple
 
-from neardup_stream.message import Partition
+from neardup_stream.message import Partition, topic_of
 
 __all__ = ["Progress", "StallWatch"]
 
@@ -83,7 +83,7 @@ def _waiting(progress: Progress) -> dict[Hashable, _Work]:
     states |= {partition: "has records to read" for partition, count in progress.lag.items() if count}
     waiting: dict[Hashable, _Work] = {
         partition: _Work(
-            f"{partition.input_id}-{partition.number} {state}",
+            f"{topic_of(partition.input_id)}-{partition.number} {state}",
             (progress.committed.get(partition), progress.worker_end_count),
         )
         for partition, state in states.items()

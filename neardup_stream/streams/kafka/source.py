@@ -189,7 +189,7 @@ class KafkaSource:
             return {}
         ready = Counter(record.position.partition for record in self._ready)
         return {
-            Partition(one.topic, one.partition): count + ready[self._start_offsets.partition(one)]
+            (partition := self._start_offsets.partition(one)): count + ready[partition]
             for one, count in unread_counts(self._consumer).items()
             if one not in self._untaken
         }
@@ -200,7 +200,7 @@ class KafkaSource:
         None before the first assignment. Whether they have records is not known: the read that waits during a
         rebalance drops what it gets of them.
         """
-        return [Partition(one.topic, one.partition) for one in self._untaken]
+        return [self._start_offsets.partition(one) for one in self._untaken]
 
     async def _join(self) -> AIOKafkaConsumer:
         consumer = await join(self._config, self._start_offsets, Listener(self._revoked, self._assigned))

@@ -130,7 +130,6 @@ def test_two_registries_do_not_meet(metrics: Metrics) -> None:
 
 
 PAGES = Partition("pages@3", 0)
-BY_TOPIC = Partition("pages", 0)
 
 
 def record(offset: int, age_seconds: float, traceparent: bytes = b"") -> Record:
@@ -203,7 +202,7 @@ def test_a_trace_that_is_none_is_not_named_and_its_record_counted(
 
 def test_lag_is_in_records_and_seconds_and_ends_with_the_commit(metrics: Metrics) -> None:
     def lags() -> list[float]:
-        metrics.lag({BY_TOPIC: 5})
+        metrics.lag({PAGES: 5})
         found = samples(metrics)
         return [found[f"neardup_{name}", "0", "pages"] for name in ("uncommitted_records", "lag_seconds")]
 
@@ -223,7 +222,7 @@ def test_what_was_read_of_revoked_partitions_is_no_lag(metrics: Metrics) -> None
     metrics.assigned(1, 4)
     metrics.read([record(0, age_seconds=90)])
     metrics.revoked()
-    metrics.lag({BY_TOPIC: 0})
+    metrics.lag({PAGES: 0})
 
     found = samples(metrics)
     assert found["neardup_uncommitted_records", "0", "pages"] == 0

@@ -2,7 +2,7 @@ from neardup_daemon.telemetry.stalls import Progress, StallWatch
 
 from neardup_stream.message import Partition
 
-FIRST, SECOND = Partition("pages", 0), Partition("pages", 1)
+FIRST, SECOND = Partition("pages@2", 0), Partition("pages@2", 1)
 STALL_SECONDS = 60
 
 
