@@ -55,7 +55,7 @@ def local_stores(settings: Settings) -> LoopStores:
         ),
         frames=with_failpoints("frames", MemoryFrames(), points),
         clusters=clusters,
-        index=new_token(int(1000 * time())),
+        index_token=new_token(int(1000 * time())),
         policy=policy(settings),
         in_arrays=in_arrays,
     )

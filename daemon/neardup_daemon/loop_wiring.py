@@ -55,7 +55,7 @@ class LoopStores:
         pages: where pages are kept, and with what they are compared.
         frames: the frames of sites.
         clusters: None where they are switched off.
-        index: what events say of the index.
+        index_token: what events say of the index.
         clock: epoch seconds by the store.
         policy: as it was compared with the one in force; without settings where it was not compared.
         in_arrays: see `StoreWork`.
@@ -64,7 +64,7 @@ class LoopStores:
     pages: PageStores
     frames: FrameStore
     clusters: Clusters | None
-    index: str
+    index_token: str
     clock: StoreClock = field(default_factory=StoreClock)
     policy: Policy = _NOT_COMPARED
     in_arrays: ArrayStores | None = None
@@ -174,7 +174,7 @@ def build_loop(
 def _event_config(settings: Settings, stores: LoopStores) -> EventConfig:
     return EventConfig(
         namespace=settings.redis.namespace,
-        index=stores.index,
+        index_token=stores.index_token,
         unique=settings.events.unique,
         contained=settings.events.contained,
         undecided=settings.events.undecided,

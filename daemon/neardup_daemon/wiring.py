@@ -189,7 +189,7 @@ def _build_stores(
         pages=pages,
         frames=frames,
         clusters=clusters,
-        index=namespace.index,
+        index_token=namespace.event_token,
         cluster_store=cluster_store,
         namespace=namespace,
         tables=tables,

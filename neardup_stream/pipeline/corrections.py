@@ -47,14 +47,14 @@ class Corrections:
 
     Attributes:
         namespace: what the operator calls it.
-        index: its token.
+        index_token: its token.
         version_floor: above every page version that was published before, and below all of the new index.
         time_ms: when they are made, epoch milliseconds.
         verdict: how pages are compared.
     """
 
     namespace: str
-    index: str
+    index_token: str
     version_floor: int
     time_ms: int
     verdict: VerdictConfig
@@ -124,11 +124,11 @@ class Corrections:
 
     def _event(self, name: EventName, at: Position, data: EventData) -> Event:
         return Event(
-            id=event_id(name, at, self.index),
+            id=event_id(name, at, self.index_token),
             name=name,
             source=event_source(self.namespace, at.partition.input_id),
             subject=event_subject(data),
             time_ms=self.time_ms,
             data=data,
-            index=self.index,
+            index=self.index_token,
         )

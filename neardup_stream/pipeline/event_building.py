@@ -142,14 +142,14 @@ class _Envelope:
     def __init__(self, record: RecordMetadata, config: EventConfig, render: RenderEvent) -> None:
         self._record = record
         self._source = event_source(config.namespace, record.position.partition.input_id)
-        self._index = config.index
+        self._index_token = config.index_token
         self._render = render
 
     def around(self, name: EventName, data: EventData) -> Message:
-        return self._wrap(event_id(name, self._record.position, self._index), name, data)
+        return self._wrap(event_id(name, self._record.position, self._index_token), name, data)
 
     def around_merge(self, data: ClusterMerge) -> Message:
-        own_id = merge_event_id(data.absorbed.id, self._record.position, self._index)
+        own_id = merge_event_id(data.absorbed.id, self._record.position, self._index_token)
         return self._wrap(own_id, "cluster-merge", data)
 
     def _wrap(self, own_id: str, name: EventName, data: EventData) -> Message:
@@ -162,7 +162,7 @@ class _Envelope:
             time_ms=record.timestamp_ms,
             data=data,
             trace=record.headers,
-            index=self._index,
+            index=self._index_token,
         )
         return self._render(event)
 

@@ -13,7 +13,7 @@ class EventConfig:
 
     Attributes:
         namespace: first part of every event's source.
-        index: token of the index, see `stores.index_identity`; empty for one of a former release.
+        index_token: of the index, see `stores.index_identity`; empty for one of a former release.
         unique: whether pages without a duplicate have an event too.
         contained: whether pages inside other pages have an event.
         undecided: whether pages that are too short to be compared have an event.
@@ -21,7 +21,7 @@ class EventConfig:
     """
 
     namespace: str = "nd"
-    index: str = ""
+    index_token: str = ""
     unique: bool = False
     contained: bool = False
     undecided: bool = False

@@ -116,7 +116,7 @@ async def test_an_index_whose_first_record_is_lost_is_created_when_it_is_entered
             await open_namespace(client, namespace, {"blocks": 4}, POLICY)
 
     found = await open_namespace(client, namespace, {"blocks": 4}, POLICY)
-    assert found.index
+    assert found.event_token
     assert await open_namespace(client, namespace, {"blocks": 4}, POLICY) == found
 
 
@@ -128,7 +128,7 @@ async def test_an_index_of_a_former_release_says_nothing_of_itself_in_events(
     found = await open_namespace(client, namespace, {"blocks": 4}, POLICY)
 
     assert found.token
-    assert found.index == ""
+    assert found.event_token == ""
 
 
 async def test_a_successor_has_keys_of_its_own_and_a_greater_token(

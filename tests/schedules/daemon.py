@@ -127,7 +127,7 @@ def _loop(
                 former,
             ),
             reading.verdict,
-            EventConfig(index=shared.index),
+            EventConfig(index_token=shared.index),
             now_seconds,
         ),
         publication=Publication(

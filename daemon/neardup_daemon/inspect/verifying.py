@@ -122,7 +122,7 @@ async def read_stores(history: History, stores: Stores, on_part: OnPart = unseen
     return history._replace(
         records=PackedRecords(handles, packed),
         clusters=clusters,
-        index_token=stores.namespace.index,
+        index_token=stores.namespace.event_token,
         version_floor=stores.namespace.version_floor,
     )
 

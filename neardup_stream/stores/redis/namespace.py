@@ -91,10 +91,10 @@ class Namespace:
     @property
     def is_being_created(self) -> bool:
         """Whether this release began to make it: nothing is decided, and its clusters may lack the token."""
-        return bool(self.index) and not self.is_created
+        return bool(self.event_token) and not self.is_created
 
     @property
-    def index(self) -> str:
+    def event_token(self) -> str:
         """What events say of the index: its token, or nothing where a former release made it.
 
         Those of its events that are out already say nothing either, and both belong to one index.
