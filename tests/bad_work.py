@@ -108,6 +108,8 @@ class BadPreparation:
     What stands behind `all:` is done once all are read.
     """
 
+    batches_at_once = 1
+
     def __init__(self, preparation: Prepares, on_record: OnRecord, *, is_broken: bool = False) -> None:
         self._preparation = preparation
         self._on_record = on_record

@@ -168,6 +168,11 @@ class NotingPreparation:
         self._preparation, self._held = preparation, held
         self._loop = asyncio.get_running_loop()
 
+    @property
+    def batches_at_once(self) -> int:
+        """See `Prepares`."""
+        return self._preparation.batches_at_once
+
     def prepare(self, records: Sequence[Record]) -> Prepared:
         """See `Prepares`. The note is ahead of the result in what the loop has to do."""
         self._loop.call_soon_threadsafe(self._held.note, records)

@@ -22,7 +22,6 @@ from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.short_path import ArrayStores
-from neardup_stream.pipeline.spread_preparation import BATCHES_AT_ONCE
 from neardup_stream.pipeline.stages import PageWork, Runtime, StoreWork
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import ClusterStore
@@ -120,13 +119,12 @@ def loop_config(settings: Settings) -> LoopConfig:
 
 
 def files_loop_config(settings: Settings, *, is_kept: bool) -> LoopConfig:
-    """Return the same over files, prepared by `SpreadPreparation`; `is_kept`: the stores outlive it."""
+    """Return the same over files; `is_kept`: the stores outlive it."""
     config = loop_config(settings)
     return replace(
         config,
         limits=replace(config.limits, is_room_whole=True),
         is_read_again=lambda partition: is_kept and is_regular(partition),
-        prepared_at_once=BATCHES_AT_ONCE,
     )
 
 

@@ -11,7 +11,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 from neardup_stream.errors import BadPage, InvariantBroken, LimitName
 from neardup_stream.frames.table import LineHashes
@@ -76,6 +76,8 @@ class GuardedPreparation:
         meters: where a preparation reports, and where ended processes are counted.
         forked: see `fork_preparation`.
     """
+
+    batches_at_once: Final = 1
 
     def __init__(
         self,

@@ -26,15 +26,12 @@ class LoopConfig:
         is_read_again: whether a partition is read from its start again by the next run, if this one is cut
             off, over a store that outlives it. Its decision records are kept until `Loop.end`, so the next
             run publishes the same events again.
-        prepared_at_once: batches that are decoded and extracted at once, from 1; more than one only over a
-            preparation that allows it.
     """
 
     limits: InFlightLimits = InFlightLimits()  # noqa: RUF009 - frozen, so one default serves all
     commit_interval_seconds: float = 1.0
     drain_seconds: float = 20.0
     is_read_again: Callable[[Partition], bool] = _is_never_read_again
-    prepared_at_once: int = 1
 
     def __post_init__(self) -> None:
         """Refuse negative times.

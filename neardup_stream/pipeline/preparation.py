@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Protocol
+from typing import Final, Protocol
 
 from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Record
@@ -34,12 +34,17 @@ class ReadsLandmarks(Protocol):
 class Prepares(ReadsLandmarks, Protocol):
     """Turns the records of a batch into what needs no store."""
 
+    @property
+    def batches_at_once(self) -> int:
+        """Return how many batches may be prepared at once, from 1."""
+        ...
+
     def prepare(self, records: Sequence[Record]) -> Prepared:
         """Sort the records of a batch by what they are, and fingerprint the pages.
 
         Of the content of pages only markup is kept whose frame is still to be taken out.
-        Order is kept. Bad pages are part of the answer, not an error. Called in a thread, one batch at a
-        time.
+        Order is kept. Bad pages are part of the answer, not an error. Called in threads, with at most
+        `batches_at_once` batches at once.
         """
 
 
@@ -54,6 +59,8 @@ class Preparation:
         on_record: called with what is worked on next.
         in_columns: whether pages are returned as `ColumnItems` where that can be.
     """
+
+    batches_at_once: Final = 1
 
     def __init__(
         self,

@@ -19,13 +19,9 @@ from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.column_items import joined
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 
-__all__ = ["BATCHES_AT_ONCE", "SpreadPreparation"]
+__all__ = ["SpreadPreparation"]
 
 _logger = logging.getLogger(__name__)
-
-BATCHES_AT_ONCE: Final = 3
-"""Batches that may be prepared at once: while the loop takes one in, the workers have another, and one more
-where the loop is slow to ask."""
 
 _PIECE_RECORDS: Final = 64
 """What a worker is given at once: enough that handing it over costs little."""
@@ -57,6 +53,9 @@ class SpreadPreparation:
         preparations: one for each worker, none of them started. The first one starts with the block, the
             others when the input is long enough.
     """
+
+    batches_at_once: Final = 3
+    """While the loop takes one in, the workers have another, and one more where the loop is slow to ask."""
 
     def __init__(self, preparations: Sequence[GuardedPreparation]) -> None:
         self._preparations = tuple(preparations)
@@ -90,7 +89,7 @@ class SpreadPreparation:
         self._starting[0].result()
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
-        """See `Prepares`; batches may be prepared at once."""
+        """See `Prepares`."""
         return joined([piece.result() for piece in self._begin(records)])
 
     async def prepared(
@@ -98,7 +97,7 @@ class SpreadPreparation:
     ) -> AsyncGenerator[Prepared, None]:
         """Yield each batch, prepared, in the order of the input.
 
-        So many are prepared at once that all workers have pieces, but at least `BATCHES_AT_ONCE`. A batch
+        So many are prepared at once that all workers have pieces, but at least `batches_at_once`. A batch
         without records says that the input is silent: neither it nor those before it wait for more. Close the
         generator if it is left early; that closes `batches` too.
         """
@@ -123,7 +122,8 @@ class SpreadPreparation:
 
     def _are_enough(self, batches: Collection[_Batch]) -> bool:
         piece_count = sum(batch.piece_count for batch in batches)
-        return len(batches) >= BATCHES_AT_ONCE and piece_count >= _PIECES_AT_ONCE * len(self._preparations)
+        wanted_count = _PIECES_AT_ONCE * len(self._preparations)
+        return len(batches) >= self.batches_at_once and piece_count >= wanted_count
 
     def _begin(self, records: Sequence[Record]) -> list[Future[Prepared]]:
         """Give the records to the workers, in pieces; start the other workers if the input is long enough."""

@@ -54,7 +54,7 @@ class PageWork(NamedTuple):
     """What decode, extract and fingerprint work with.
 
     Attributes:
-        preparation: runs decode and extract, and fingerprints whole texts; called in a thread.
+        preparation: runs decode and extract, and fingerprints whole texts; called in threads.
         frames: takes the frames of their sites out of pages; None leaves them in.
         archives: finds the matches of pages in frozen archives; None where there are none.
     """
@@ -150,7 +150,7 @@ def build_stages(
     steps = (StageStep(("deliver",), deliver.run), StageStep(("commit",), commit.run, commit.is_due))
     prepare = StageStep(("decode", "extract"), _prepare(pages.preparation, meters))
     tasks: tuple[_Task, ...] = (
-        AheadTask(StageTask((prepare,), batches, reports), config.prepared_at_once),
+        AheadTask(StageTask((prepare,), batches, reports), pages.preparation.batches_at_once),
         StageTask((StageStep(("fingerprint",), fingerprint.run),), batches, reports),
         *_compare_and_decide(work, publication, runtime),
     )

@@ -158,6 +158,8 @@ async def test_batches_that_are_prepared_at_once_come_in_the_order_of_the_input(
 class MeetingPreparation:
     """Prepares as another one does; the first batch with `-meet-` waits until all workers have one."""
 
+    batches_at_once = 1
+
     def __init__(self, preparation: Prepares, all_here: Barrier) -> None:
         self._preparation = preparation
         self._all_here = all_here
