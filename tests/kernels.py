@@ -7,8 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Final
 
-from neardup_stream.archive.kernels import load_archive_kernel, load_search_kernel
-from neardup_stream.archive.passage_lists import load_passage_kernel
+from neardup_stream.archive.kernels import load_archive_kernel, load_passage_kernel, load_search_kernel
 from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.stores.arrays.tables import load_tables_kernel
 from neardup_stream.text.markup_costs import load_markup_kernel

@@ -4,22 +4,20 @@ Hashes on more pages than a limit are stored separately with their counts: they 
 would take most of the time of a query.
 """
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.archive.kernels import load_passage_kernel
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.spills import PARTITIONS, PartitionedRows, SpilledColumn, Spilling
 from neardup_stream.archive.units import PAGE_BYTES
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import bits_for, pack
-from neardup_stream.kernel_cache import load_compiled
 
 __all__ = [
     "COMMON_PAGES",
@@ -27,7 +25,6 @@ __all__ = [
     "BlocksWriter",
     "ListGeometry",
     "PassagesWriter",
-    "load_passage_kernel",
     "stored_keys",
 ]
 
@@ -40,8 +37,6 @@ COMMON_PAGES: Final = 1000
 _HASH_BITS: Final = 28
 _PAGE_BITS: Final = 20
 """With more pages a hash gets a bit more for each doubling, so that chance hits stay as many."""
-
-_KERNEL_SOURCES: Final = ("kernel_passages.py", "kernel_pages.py", "units.py")
 
 _PAIR: Final = np.dtype([("hash", "<u8"), ("page", "<u4")])
 _NARROW_BITS: Final = 32
@@ -218,10 +213,3 @@ def stored_keys(archive: LoggedArchive, geometry: ListGeometry) -> Iterator[NDAr
         if count < 0:
             file.require_sound((blocks.offset + start) // PAGE_BYTES)
         yield keys[:count].copy()
-
-
-@functools.cache
-def load_passage_kernel() -> ModuleType:
-    """Return the kernel's module. The first call of a process takes 0.1 s, or 5 s to compile it."""
-    sources = [Path(__file__).with_name(name) for name in _KERNEL_SOURCES]
-    return load_compiled("passages", "neardup_stream.archive.kernel_passages", sources)

@@ -7,9 +7,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.archive.kernels import load_passage_kernel
 from neardup_stream.archive.layout import Section
 from neardup_stream.archive.logged import LoggedArchive
-from neardup_stream.archive.passage_lists import PASSAGES, ListGeometry, load_passage_kernel
+from neardup_stream.archive.passage_lists import PASSAGES, ListGeometry
 from neardup_stream.archive.units import PAGE_BYTES
 from neardup_stream.bits.packed import unpack
 from neardup_stream.errors import CorruptData

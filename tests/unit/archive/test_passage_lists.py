@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from neardup_stream.archive.passage_lists import BlocksWriter, ListGeometry, load_passage_kernel
+from neardup_stream.archive.kernels import load_passage_kernel
+from neardup_stream.archive.passage_lists import BlocksWriter, ListGeometry
 
 GEOMETRY = ListGeometry.of(page_count=1 << 20, entry_count=1 << 28)
 """Of so many entries that a hash is in the marks with all its bits: few hashes far apart fill a block."""
