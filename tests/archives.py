@@ -56,7 +56,7 @@ def frozen_page(
         whole=whole,
         whole_count=200 + number if whole else 0,
         scope=scope,
-        keys=page_keys([keyed])[0].tobytes(),
+        keys=page_keys([keyed]).keys.tobytes(),
         **kept._asdict(),
     )
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from neardup_stream.archive.kernels import load_archive_kernel
 
-__all__ = ["BANDS_ONLY", "KeyKind", "KeyedPage", "fuzzy_keys", "page_keys"]
+__all__ = ["BANDS_ONLY", "KeyKind", "KeyedPage", "PageKeys", "fuzzy_keys", "page_keys"]
 
 KeyKind = Literal["bands", "fuzzy"]
 """What a page is found by beside its text: bands of its sketch, or fuzzy codes of its words."""
@@ -37,8 +37,20 @@ class KeyedPage(NamedTuple):
     prefixes: bytes = b""
 
 
-def page_keys(pages: Sequence[KeyedPage | None]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the keys of pages, those of each page distinct, and the place of the page that each one is of.
+class PageKeys(NamedTuple):
+    """Keys of the pages of a batch.
+
+    Attributes:
+        keys: page by page.
+        places: of the page that each key is of, ascending.
+    """
+
+    keys: NDArray[np.uint64]
+    places: NDArray[np.int64]
+
+
+def page_keys(pages: Sequence[KeyedPage | None]) -> PageKeys:
+    """Return the keys of pages, those of each page distinct.
 
     The text of a page comes before its bands, and its first view before the others.
 
@@ -62,7 +74,7 @@ def page_keys(pages: Sequence[KeyedPage | None]) -> tuple[NDArray[np.uint64], ND
         keys,
         places,
     )
-    return keys[:count], places[:count]
+    return PageKeys(keys[:count], places[:count])
 
 
 def fuzzy_keys(codes: NDArray[np.uint64], scopes: NDArray[np.uint64]) -> NDArray[np.uint64]:

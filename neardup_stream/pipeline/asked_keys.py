@@ -8,19 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.frozen import FrozenIndex
-from neardup_stream.archive.keys import KeyedPage, KeyKind, fuzzy_keys, page_keys
+from neardup_stream.archive.keys import KeyedPage, KeyKind, PageKeys, fuzzy_keys, page_keys
 from neardup_stream.fingerprints.fuzzy import PREFIX_COUNT, FuzzyReference, fuzzy_codes
 
-__all__ = ["AskedKeys", "FoundRows", "QueryKeys", "keys_in_common"]
+__all__ = ["AskedKeys", "FoundRows", "keys_in_common"]
 
 _ROW_BITS: Final = 32
-
-
-class QueryKeys(NamedTuple):
-    """Keys and the place of the page that each one is of, ascending; one entry each."""
-
-    keys: NDArray[np.uint64]
-    queries: NDArray[np.int64]
 
 
 class FoundRows(NamedTuple):
@@ -56,14 +49,14 @@ def keys_in_common(
         for place, (page, _) in enumerate(found)
         for view in (page.views if "bands" in index.key_kinds else ())
     ] or list(enumerate(of_text))
-    exact = QueryKeys(*page_keys([page for _, page in by_view]))
-    owners = np.array([place for place, _ in by_view], np.int64)[exact.queries]
-    names = ["text" if not number else f"band {number - 1}" for number in _numbers_within(exact.queries)]
+    exact = page_keys([page for _, page in by_view])
+    owners = np.array([place for place, _ in by_view], np.int64)[exact.places]
+    names = ["text" if not number else f"band {number - 1}" for number in _numbers_within(exact.places)]
     keys = exact.keys
     if reference is not None:
         fuzzy = AskedKeys(of_text).fuzzy(reference)
-        keys, owners = np.concatenate([keys, fuzzy.keys]), np.concatenate([owners, fuzzy.queries])
-        names += [f"fuzzy {number}" for number in _numbers_within(fuzzy.queries)]
+        keys, owners = np.concatenate([keys, fuzzy.keys]), np.concatenate([owners, fuzzy.places])
+        names += [f"fuzzy {number}" for number in _numbers_within(fuzzy.places)]
     probed = index.probe(keys, np.arange(keys.size))
     wanted = [place << _ROW_BITS | row for place, each in enumerate(found) for row in each.rows]
     is_wanted = np.isin(owners[probed.queries] << _ROW_BITS | probed.rows, np.array(wanted, np.int64))
@@ -73,9 +66,9 @@ def keys_in_common(
     return [{row: tuple(named) for row, named in rows.items()} for rows in common]
 
 
-def _numbers_within(queries: NDArray[np.int64]) -> list[int]:
-    """Number the keys of each query from 0; queries are ascending."""
-    numbers: list[int] = (np.arange(queries.size) - np.searchsorted(queries, queries)).tolist()
+def _numbers_within(places: NDArray[np.int64]) -> list[int]:
+    """Number the keys of each page from 0; places are ascending."""
+    numbers: list[int] = (np.arange(places.size) - np.searchsorted(places, places)).tolist()
     return numbers
 
 
@@ -89,7 +82,7 @@ class AskedKeys:
     def __init__(self, pages: Sequence[KeyedPage | None]) -> None:
         self._pages = pages
 
-    def of(self, kinds: frozenset[KeyKind], reference: FuzzyReference | None) -> QueryKeys:
+    def of(self, kinds: frozenset[KeyKind], reference: FuzzyReference | None) -> PageKeys:
         """Return the keys to look for in an archive.
 
         Args:
@@ -102,23 +95,23 @@ class AskedKeys:
         if reference is None:
             return exact
         fuzzy = self.fuzzy(reference)
-        queries = np.concatenate([exact.queries, fuzzy.queries])
-        order = np.argsort(queries, kind="stable")
-        return QueryKeys(np.concatenate([exact.keys, fuzzy.keys])[order], queries[order])
+        places = np.concatenate([exact.places, fuzzy.places])
+        order = np.argsort(places, kind="stable")
+        return PageKeys(np.concatenate([exact.keys, fuzzy.keys])[order], places[order])
 
     @cached_property
-    def _with_bands(self) -> QueryKeys:
-        return QueryKeys(*page_keys(self._pages))
+    def _with_bands(self) -> PageKeys:
+        return page_keys(self._pages)
 
     @cached_property
-    def _of_text(self) -> QueryKeys:
-        return QueryKeys(*page_keys([page and page._replace(views=()) for page in self._pages]))
+    def _of_text(self) -> PageKeys:
+        return page_keys([page and page._replace(views=()) for page in self._pages])
 
-    def fuzzy(self, reference: FuzzyReference) -> QueryKeys:
+    def fuzzy(self, reference: FuzzyReference) -> PageKeys:
         """Return the fuzzy keys alone, in the order of the schemes; of pages whose words are known."""
         asked = [(place, page) for place, page in enumerate(self._pages) if page and page.prefixes]
         counted = [np.frombuffer(page.prefixes, PREFIX_COUNT) for _, page in asked]
         codes = fuzzy_codes(counted, reference)
         keys = fuzzy_keys(codes, np.array([page.scope for _, page in asked], np.uint64))
         places = np.array([place for place, _ in asked], np.int64)
-        return QueryKeys(keys.reshape(-1), np.repeat(places, codes.shape[1]))
+        return PageKeys(keys.reshape(-1), np.repeat(places, codes.shape[1]))

@@ -125,9 +125,9 @@ def keyed_record(record: PageRecord, whole_bands: bytes = b"", prefixes: bytes =
 def _packed_keys(pages: Iterable[KeyedPage | None]) -> Iterator[bytes]:
     """Return the keys of each page, uint64 little-endian one after the other."""
     keyed = list(pages)
-    keys, owners = page_keys(keyed)
+    keys, places = page_keys(keyed)
     packed = keys.astype("<u8").tobytes()
     start = 0
-    for end in (_KEY_BYTES * np.cumsum(np.bincount(owners, minlength=len(keyed)))).tolist() if keyed else ():
+    for end in (_KEY_BYTES * np.cumsum(np.bincount(places, minlength=len(keyed)))).tolist() if keyed else ():
         yield packed[start:end]
         start = end

@@ -215,7 +215,7 @@ def test_an_archive_finds_what_a_dictionary_finds(pages: list[FrozenPage]) -> No
     for page in latest.values():
         for key in np.frombuffer(page.keys, np.uint64).tolist():
             by_key[key].add(page.logged)
-    keys = np.concatenate([page_keys([keyed_page(number)])[0] for number in range(42)])
+    keys = np.concatenate([page_keys([keyed_page(number)]).keys for number in range(42)])
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "frozen.nda"
         build_archive(path, pages)

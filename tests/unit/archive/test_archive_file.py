@@ -120,7 +120,7 @@ def test_an_archive_that_is_left_is_closed_at_once(archive: Path) -> None:
 def test_pages_are_found_by_each_of_their_keys(archive: Path) -> None:
     index = FrozenIndex(archive)
     rows = index.log.find([page.logged.id for page in PAGES])
-    keys, _ = page_keys([keyed_page(1), keyed_page(3)])
+    keys = page_keys([keyed_page(1), keyed_page(3)]).keys
 
     found = index.probe(keys, np.arange(keys.size))
 

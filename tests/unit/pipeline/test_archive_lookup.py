@@ -59,9 +59,9 @@ def _key_names(page: AskingPage, archive: OpenArchive) -> dict[int, str]:
     assert keyed is not None
     names = {}
     if "bands" in archive.index.key_kinds:
-        for number, key in enumerate(page_keys([keyed])[0].tolist()):
+        for number, key in enumerate(page_keys([keyed]).keys.tolist()):
             names[key] = f"band {number - 1}"
-    names[page_keys([keyed._replace(views=())])[0].tolist()[0]] = "text"
+    names[page_keys([keyed._replace(views=())]).keys.tolist()[0]] = "text"
     if archive.reference is not None:
         for number, key in enumerate(AskedKeys([keyed]).fuzzy(archive.reference).keys.tolist()):
             names[key] = f"fuzzy {number}"

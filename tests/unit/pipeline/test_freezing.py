@@ -77,7 +77,7 @@ def test_pages_of_a_batch_have_the_keys_that_each_has_alone() -> None:
 
     assert (np.diff(places) >= 0).all()
     for place, page in enumerate(batch):
-        assert keys[places == place].tolist() == page_keys([page])[0].tolist()
+        assert keys[places == place].tolist() == page_keys([page]).keys.tolist()
 
 
 def test_no_pages_have_no_keys() -> None:
