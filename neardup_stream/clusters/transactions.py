@@ -22,9 +22,12 @@ _I = TypeVar("_I")
 
 
 async def planned(
-    reader: Reader, items: Sequence[_I], step: Callable[[Overlay, _I, int], _T]
+    reader: Reader, items: Sequence[_I], step: Callable[[Overlay, _I, int], _T | None]
 ) -> tuple[Overlay, list[_T]]:
     """Plan each item, numbered from 1, and read what the plans lack, until they lack nothing.
+
+    Returns:
+        What is planned, and the results in order; without those that are None.
 
     Raises:
         StaleSnapshot: what was read does not fit together; it has the snapshot.

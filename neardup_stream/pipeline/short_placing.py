@@ -55,4 +55,4 @@ class Placing(NamedTuple):
         is_stored = await self.store.commit(changes_of(reader, overlay)) is not None
         if overlay.behind or not is_stored:
             raise InvariantBroken("clusters that one process has for itself were changed by another one")
-        return [placement for placement in placements if placement is not None]
+        return placements
