@@ -178,7 +178,7 @@ class FrozenIndex(LoggedArchive):
         return [self._whole(row) for row in rows.tolist()]
 
     def _whole(self, row: int) -> bytes:
-        """Return its place follows from where its group of rows begins, and the sizes before it there."""
+        """Return `whole` of a page: it lies where its group of rows begins, behind those before it there."""
         file, group = self.file, row // WHOLE_ROWS
         sizes = whole_sizes(file, group * WHOLE_ROWS, row + 1)
         starts = file.bytes_of(file.require("whole.starts"), 8 * group, 8 * group + 8)
@@ -186,7 +186,7 @@ class FrozenIndex(LoggedArchive):
         return file.bytes_of(file.require("whole"), start, start + int(sizes[-1])).tobytes()
 
     def _read_key_kinds(self) -> frozenset[KeyKind]:
-        """Return the archive's schema names them only where they are others than bands."""
+        """Return the kinds of its keys: its schema names them only where they are others than bands."""
         schema = self.facts.get("schema")
         named = schema.get(KEY_KINDS) if isinstance(schema, dict) else None
         if named is None:

@@ -49,7 +49,7 @@ _SWEPT_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class ClusterConfig:
-    """How long what is decided is remembered.
+    """How long what is decided is remembered, and how many matches wait for what is not.
 
     Attributes:
         tombstone_ttl_seconds: from the trim of a decision record until its page's cell may be removed. A

@@ -18,7 +18,8 @@ class PlannedRequest(NamedTuple):
 
     Attributes:
         request: as it was asked for; a QuietRequest also where another one claims the version of a position.
-        placement: the outcome; None for a QuietRequest.
+        placement: the outcome. With clusters it is None for all but a PlaceRequest and a ForgetRequest,
+            without them only for the QuietRequest of a position whose version another one claims.
     """
 
     request: Request

@@ -60,7 +60,7 @@ class NewRow(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         request: as it came.
-        placement: None for a QuietRequest and a LoneRequest.
+        placement: None for all but a PlaceRequest and a ForgetRequest, and wherever there are no clusters.
         number: which of its batch's ranks it takes, from 1; 0 for none.
         known_rank: the rank that its version has already; 0 for none.
     """

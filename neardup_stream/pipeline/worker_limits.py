@@ -6,7 +6,7 @@ __all__ = ["WorkerLimits"]
 
 
 class WorkerLimits(NamedTuple):
-    """What one request may use.
+    """What each item of a request may use, and work on all its items at once.
 
     Attributes:
         cpu_seconds: of all threads, in user and system mode.

@@ -71,7 +71,7 @@ async def forget_in_state(
 
 
 def _forgets(page_ids: Sequence[str]) -> MemorySource:
-    """Return a new input id: the same page may return, and be forgotten again."""
+    """Return the forgets as an input with a new id: the same page may return, and be forgotten again."""
     partition = Partition(f"forget-{secrets.token_hex(8)}", 0)
     now_ms = int(time() * 1000)
     return MemorySource(
