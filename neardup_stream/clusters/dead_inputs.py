@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from neardup_stream.chunks import in_chunks
-from neardup_stream.clusters.rows import trim_rows
+from neardup_stream.clusters.rows import RowBounds, trim_rows
 from neardup_stream.message import Partition
-from neardup_stream.stores.cluster_cells import unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     DECIDED,
     RANK_BYTES,
@@ -37,19 +36,19 @@ _PIPE: Final = re.compile(rb"(?:stdin|pipe:.*):[0-9a-f]{32}:\d+", re.DOTALL)
 _INPUTS_AT_ONCE: Final = 100
 
 
-class _Rows(NamedTuple):
-    """The rows of a pipe lie from `floor` to below `ceiling`, and did so at `since_seconds`."""
+class _Look(NamedTuple):
+    """The bounds of the rows of a pipe, and since when they are so, epoch seconds."""
 
-    floor: int
-    ceiling: int
+    bounds: RowBounds
     since_seconds: int
 
     def pack(self) -> bytes:
-        return bytes(RANK_BYTES) + b"%d %d %d" % self
+        return bytes(RANK_BYTES) + b"%d %d %d" % (*self.bounds, self.since_seconds)
 
     @classmethod
-    def unpack(cls, packed: bytes) -> "_Rows":
-        return cls(*map(int, packed[RANK_BYTES:].split()))
+    def unpack(cls, packed: bytes) -> "_Look":
+        floor, ceiling, since_seconds = map(int, packed[RANK_BYTES:].split())
+        return cls(RowBounds(floor, ceiling), since_seconds)
 
 
 async def drop_dead_inputs(store: ClusterStore, now_seconds: int, idle_seconds: int) -> int:
@@ -81,18 +80,17 @@ async def _drop(store: ClusterStore, names: Sequence[bytes], now_seconds: int, i
     writes: dict[Cell, bytes | None] = {}
     dead: dict[Partition, int] = {}
     for number, name in enumerate(names):
-        floor, ceiling, noted = values[3 * number : 3 * number + 3]
-        rows = _Rows(int(floor or 0), unpack_ceiling(ceiling), now_seconds)
-        cell = Cell(IDLE, name)
-        if rows.floor >= rows.ceiling:
+        trimmed, decided, noted = values[3 * number : 3 * number + 3]
+        bounds, cell = RowBounds.unpack(trimmed, decided), Cell(IDLE, name)
+        if bounds.is_empty:
             if noted is not None:
                 expected[cell], writes[cell] = noted, None
             continue
-        before = None if noted is None else _Rows.unpack(noted)
-        if before is None or before[:2] != rows[:2]:
-            expected[cell], writes[cell] = noted, rows.pack()
+        before = None if noted is None else _Look.unpack(noted)
+        if before is None or before.bounds != bounds:
+            expected[cell], writes[cell] = noted, _Look(bounds, now_seconds).pack()
         elif now_seconds - before.since_seconds >= idle_seconds:
-            dead[named_partition(name)] = rows.ceiling
+            dead[named_partition(name)] = bounds.ceiling
     if writes:
         await store.commit(Transaction(floors={}, expected=expected, writes=writes))
     await trim_rows(store, dead)

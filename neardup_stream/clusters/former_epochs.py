@@ -6,17 +6,9 @@ no daemon has sent, and no daemon reads their records again, so they are deliver
 
 from collections.abc import Sequence
 
+from neardup_stream.clusters.rows import read_bounds
 from neardup_stream.message import Partition
-from neardup_stream.stores.cluster_cells import unpack_ceiling
-from neardup_stream.stores.cluster_store import (
-    DECIDED,
-    TRIMMED,
-    Cell,
-    ClusterStore,
-    epochs_of,
-    named_partition,
-    partition_name,
-)
+from neardup_stream.stores.cluster_store import ClusterStore, epochs_of, named_partition
 
 __all__ = ["end_former_epochs"]
 
@@ -43,15 +35,5 @@ async def end_former_epochs(store: ClusterStore, partitions: Sequence[Partition]
         epoch = epochs_of(one)
         if epoch is not None and epoch.offset < raised.get(epoch.partition, 0):
             former.append(one)
-    return await _with_rows(store, former)
-
-
-async def _with_rows(store: ClusterStore, partitions: Sequence[Partition]) -> dict[Partition, int]:
-    names = list(map(partition_name, partitions))
-    values, _ = await store.read([Cell(table, name) for name in names for table in (TRIMMED, DECIDED)])
-    ends: dict[Partition, int] = {}
-    for partition, floor, ceiling in zip(partitions, values[::2], values[1::2], strict=True):
-        end = unpack_ceiling(ceiling)
-        if int(floor or 0) < end:
-            ends[partition] = end
-    return ends
+    bounds = await read_bounds(store, former)
+    return {one: each.ceiling for one, each in bounds.items() if not each.is_empty}

@@ -19,7 +19,7 @@ from neardup_stream.errors import CorruptData, EpochEnded
 from neardup_stream.gather_all import gather_all
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.aged_parts import AgedPart, pack_part, unpack_parts
-from neardup_stream.stores.cluster_cells import pack_ceiling
+from neardup_stream.stores.cluster_cells import pack_ceiling, unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     AGED,
     BLOCK_BYTES,
@@ -39,6 +39,7 @@ from neardup_stream.stores.cluster_store import (
 
 __all__ = [
     "NewRow",
+    "RowBounds",
     "all_rows",
     "block_cells",
     "bound_cells",
@@ -49,6 +50,7 @@ __all__ = [
     "lowest_offsets",
     "pack_rows",
     "raised_ceilings",
+    "read_bounds",
     "refuse_ended_epochs",
     "settled_in",
     "trim_rows",
@@ -124,16 +126,38 @@ def bound_cells(positions: Iterable[Position]) -> list[Cell]:
     return [*bounds, *epochs, AGED, SWEPT]
 
 
-class _Bounds(NamedTuple):
-    """Rows may lie from `floor` to below `ceiling`."""
+class RowBounds(NamedTuple):
+    """Rows of a partition may lie from `floor` to below `ceiling`."""
 
     floor: int
     ceiling: int
 
+    @classmethod
+    def unpack(cls, trimmed: bytes | None, decided: bytes | None) -> "RowBounds":
+        """Return the bounds in the cells of a partition in `TRIMMED` and `DECIDED`."""
+        return cls(int(trimmed or 0), unpack_ceiling(decided))
 
-def _bounds(snapshot: Snapshot, positions: Iterable[Position]) -> dict[Partition, _Bounds]:
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no row: all are trimmed, or there never was one."""
+        return self.floor >= self.ceiling
+
+
+async def read_bounds(store: ClusterStore, partitions: Sequence[Partition]) -> dict[Partition, RowBounds]:
+    """Return the bounds of the rows of these partitions. One round trip.
+
+    Raises:
+        StoreUnavailable: the store is unavailable.
+    """
+    names = map(partition_name, partitions)
+    values, _ = await store.read([Cell(table, name) for name in names for table in (TRIMMED, DECIDED)])
+    bounds = map(RowBounds.unpack, values[::2], values[1::2])
+    return dict(zip(partitions, bounds, strict=True))
+
+
+def _bounds(snapshot: Snapshot, positions: Iterable[Position]) -> dict[Partition, RowBounds]:
     partitions = {position.partition for position in positions}
-    return {each: _Bounds(snapshot.floor(each), snapshot.ceiling(each)) for each in partitions}
+    return {each: RowBounds(snapshot.floor(each), snapshot.ceiling(each)) for each in partitions}
 
 
 def block_cells(snapshot: Snapshot, positions: Sequence[Position]) -> list[Cell]:
@@ -241,13 +265,12 @@ async def all_rows(store: ClusterStore, partition: Partition) -> dict[Position, 
     Raises:
         StoreUnavailable: the store is unavailable.
     """
-    ((trimmed,), _) = await store.read([Cell(TRIMMED, partition_name(partition))])
+    floor = (await read_bounds(store, [partition]))[partition].floor
     walked = await store.blocks(partition)
     blocks = dict(walked.values)
     while walked.cursor:
         walked = await store.blocks(partition, walked.cursor)
         blocks.update(walked.values)
-    floor = int(trimmed or 0)
     rows = {offset: row for block in blocks.values() for offset, row in _unpack_rows(block).items()}
     return {Position(partition, offset): row for offset, row in sorted(rows.items()) if offset >= floor}
 
