@@ -57,7 +57,7 @@ def _rebuild(settings: Settings, state_dir: Path | None) -> None:
 
 
 def _lay_out(settings: Settings, state_dir: Path | None, expected_pages: int) -> None:
-    from neardup_daemon.repair.relaying import lay_out  # noqa: PLC0415 - Redis is not for --help
+    from neardup_daemon.repair.laying_out import lay_out  # noqa: PLC0415 - Redis is not for --help
 
     with share_progress("filling the new tables") as on_slots:
         done = asyncio.run(lay_out(settings, state_dir, expected_pages, on_slots))
