@@ -18,9 +18,9 @@ from neardup_stream.stores.redis.namespace import (
     check_index,
     check_policy,
     enter_index,
-    found_successor,
     install,
     open_namespace,
+    plan_successor,
     read_namespace,
 )
 
@@ -135,7 +135,7 @@ async def test_a_successor_has_keys_of_its_own_and_a_greater_token(
     client: RedisClient, namespace: str
 ) -> None:
     former = await open_namespace(client, namespace, {"blocks": 4}, POLICY)
-    successor = await found_successor(client, namespace, {"blocks": 5}, above="0fffffffffff" + 16 * "0")
+    successor = await plan_successor(client, namespace, {"blocks": 5}, above="0fffffffffff" + 16 * "0")
     assert await open_namespace(client, namespace, {"blocks": 4}, POLICY) == former
 
     await install(client, namespace, {"blocks": 5}, replace(successor, version_floor=8))
@@ -151,7 +151,7 @@ async def test_an_index_is_refused_once_subscribers_have_corrections_to_another_
 ) -> None:
     clusters = await entered(client, namespace, {"blocks": 4})
     former = await open_namespace(client, namespace, {"blocks": 4}, POLICY)
-    abandoned = await found_successor(client, namespace, {"blocks": 4}, above="")
+    abandoned = await plan_successor(client, namespace, {"blocks": 4}, above="")
     await begin_to_correct(client, namespace, abandoned)
 
     with pytest.raises(ConfigError, match=r"did not end, .* run 'neardup-stream recover'"):
@@ -159,7 +159,7 @@ async def test_an_index_is_refused_once_subscribers_have_corrections_to_another_
     with pytest.raises(ConfigError, match="is not there any more"):  # of daemons that have opened it before
         await check_index(former, clusters)
 
-    successor = await found_successor(client, namespace, {"blocks": 4}, above=abandoned.token)
+    successor = await plan_successor(client, namespace, {"blocks": 4}, above=abandoned.token)
     await begin_to_correct(client, namespace, successor)
     with pytest.raises(ConfigError, match=r"another recovery .* has begun"):
         await install(client, namespace, {"blocks": 4}, abandoned)

@@ -42,9 +42,9 @@ from neardup_stream.stores.redis.leases import Lease
 from neardup_stream.stores.redis.namespace import (
     begin_to_correct,
     check_policy,
-    found_successor,
     install,
     installed_schema_id,
+    plan_successor,
 )
 from neardup_stream.stores.redis.rights import require_rights
 from neardup_stream.stores.redis.servers import prepare_servers
@@ -132,7 +132,7 @@ async def _recover(
         await _remove_others(client, name)  # what was left by recoveries that did not end
         agreed = policy(settings)
         await check_policy(client, name, agreed)
-        namespace = await found_successor(client, name, schema(settings), published.fold.index)
+        namespace = await plan_successor(client, name, schema(settings), published.fold.index)
         namespace = replace(namespace, version_floor=published.highest_version + 1)
         stores = replace(await create_stores(settings, client, namespace), policy=agreed)
         log_event(_logger, "recovery_started", index=namespace.token, schema=namespace.schema_id)

@@ -32,12 +32,12 @@ __all__ = [
     "check_index",
     "check_policy",
     "enter_index",
-    "found_successor",
     "install",
     "installed_schema_id",
     "is_installed",
     "is_undescribed",
     "open_namespace",
+    "plan_successor",
     "read_namespace",
     "require_corrected",
     "schema_id",
@@ -232,7 +232,7 @@ async def check_index(found: Namespace, clusters: ClusterStore) -> None:
         raise ConfigError(str(error)) from error
 
 
-async def found_successor(client: RedisClient, namespace: str, schema: Schema, above: str) -> Namespace:
+async def plan_successor(client: RedisClient, namespace: str, schema: Schema, above: str) -> Namespace:
     """Plan an index that is to take the place of the one under a namespace; nothing is written.
 
     Args:
