@@ -58,7 +58,7 @@ MAX_BANDS = 32
 _LEADING_BITS = 8
 _BAND_BITS = 32
 _MAX_BAND_BUCKET_BITS = 16
-_MAX_BAND_REST_BITS = 16
+_MAX_BAND_SUFFIX_BITS = 16
 _MAX_EXPECTED_PAGES = 10**12
 _MAX_BUCKET_CAP = 10**6
 
@@ -223,7 +223,7 @@ class IndexLayout:
 
         At 10**6 pages 30 of 32 bits are stored: a page shares one of twelve bands by chance once in 90.
         """
-        return min(_BAND_BITS - _LEADING_BITS - self.band_bucket_bits, _MAX_BAND_REST_BITS)
+        return min(_BAND_BITS - _LEADING_BITS - self.band_bucket_bits, _MAX_BAND_SUFFIX_BITS)
 
     @property
     def table_count(self) -> int:
