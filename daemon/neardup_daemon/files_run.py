@@ -16,6 +16,7 @@ from neardup_daemon.gc_tuning import keep_what_is_loaded
 from neardup_daemon.local_stores import local_stores
 from neardup_daemon.loop_wiring import (
     LoopStores,
+    asked_text_parts,
     build_consultation,
     build_loop,
     build_retries,
@@ -220,10 +221,9 @@ async def _open(
             report = await output.enter_in_thread()
             opened.push(output)
         archives = await asyncio.to_thread(build_consultation, settings, runtime.meters, policy(settings))
-        text_parts = archives.text_parts if archives else frozenset[str]()
         preparation = await stack.enter_async_context(
             open_spread_preparation(
-                settings, runtime.meters, text_parts, run.workers, forked, in_columns=True
+                settings, runtime.meters, asked_text_parts(archives), run.workers, forked, in_columns=True
             )
         )
         stores = await stack.enter_async_context(_open_stores(run, settings, runtime.retries))

@@ -17,6 +17,7 @@ from neardup_stream.pipeline.consult import Consultation
 from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.event_config import EventConfig
+from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.pipeline.loop import Loop
 from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.preparation import Prepares
@@ -34,6 +35,7 @@ from neardup_stream.wire.events import to_structured
 
 __all__ = [
     "LoopStores",
+    "asked_text_parts",
     "build_clusters",
     "build_consultation",
     "build_loop",
@@ -207,6 +209,11 @@ def build_consultation(settings: Settings, meters: PipelineMeters, agreed: Polic
         skips_matches=skips_matches,
         text_parts=archives.text_parts,
     )
+
+
+def asked_text_parts(archives: Consultation | None) -> TextParts:
+    """Return what of the texts of pages archives are asked with; nothing where there are none."""
+    return archives.text_parts if archives else frozenset()
 
 
 def line_publication(events: Sink, dead_letters: Sink) -> Publication:

@@ -19,7 +19,13 @@ from neardup_daemon.health import Health, serve_health
 from neardup_daemon.held_decisions import NotingPreparation, holding_decisions
 from neardup_daemon.kafka_wiring import message_publication, open_kafka
 from neardup_daemon.logs import log_event
-from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
+from neardup_daemon.loop_wiring import (
+    asked_text_parts,
+    build_consultation,
+    build_loop,
+    build_retries,
+    loop_config,
+)
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop, run_until_stopped
@@ -98,7 +104,6 @@ async def _serve(
             url = (await stack.enter_async_context(EmbeddedServer())).url
         stores = await stack.enter_async_context(open_stores(settings, url, retries))
         archives = await asyncio.to_thread(build_consultation, settings, metrics, stores.policy)
-        text_parts = archives.text_parts if archives else frozenset[str]()
         if server is not None:
             from neardup_daemon.query_api.opening import serving_queries  # noqa: PLC0415
 
@@ -107,7 +112,7 @@ async def _serve(
             )
         # What has to be compiled is, before partitions are ours and wait.
         preparation = await stack.enter_async_context(
-            open_preparation(settings, metrics, text_parts, forked.pages)
+            open_preparation(settings, metrics, asked_text_parts(archives), forked.pages)
         )
         epochs = stores.epochs.of_an_embedded_server() if embedded else stores.epochs
         streams = await stack.enter_async_context(open_kafka(settings, epochs, retries, metrics))

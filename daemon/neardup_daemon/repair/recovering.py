@@ -21,7 +21,13 @@ from neardup_daemon.index_schema import schema
 from neardup_daemon.inspect.published_pages import PublishedPages
 from neardup_daemon.kafka_wiring import message_publication, topic_snapshot
 from neardup_daemon.logs import log_event
-from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
+from neardup_daemon.loop_wiring import (
+    asked_text_parts,
+    build_consultation,
+    build_loop,
+    build_retries,
+    loop_config,
+)
 from neardup_daemon.no_output import NoOutput
 from neardup_daemon.pages_topic import committed_of_group, lags_of_group, pages_partitions, pages_snapshot
 from neardup_daemon.policy import policy
@@ -217,8 +223,7 @@ async def _judge_again(
     archives = None
     if decides:
         archives = await asyncio.to_thread(build_consultation, settings, meters, stores.policy)
-    text_parts = archives.text_parts if archives else frozenset[str]()
-    async with open_preparation(settings, meters, text_parts) as preparation:
+    async with open_preparation(settings, meters, asked_text_parts(archives)) as preparation:
         loop = build_loop(
             settings,
             stores,
