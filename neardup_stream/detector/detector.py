@@ -202,10 +202,8 @@ class Detector:
             trace=NoTracer().begin(()),
             prepared=Prepared(list(items), [], [], 0),
         )
-        left = (await self._stages.take(batch)).follow_up
-        await self._stores.records.mark(left.marks)
-        if left.former:
-            await self._stores.index.remove(left.former)
+        conclusion = await self._stages.take(batch)
+        await conclusion.follow_up.apply(self._stores)
         if items:
             await self._clusters.trim({_INPUT: items[-1].record.position.offset + 1})
             await self._clusters.tidy(self._stores.records)

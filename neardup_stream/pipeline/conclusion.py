@@ -6,7 +6,6 @@ from collections.abc import Set as AbstractSet
 from itertools import filterfalse
 from typing import NamedTuple
 
-from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import version_byte
 from neardup_stream.message import Partition, Position
 from neardup_stream.meters import Outcome
@@ -14,24 +13,11 @@ from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Lesson, Prepared
 from neardup_stream.pipeline.batch import Decisions
 from neardup_stream.pipeline.delivery_guarantees import OutgoingMessage
+from neardup_stream.pipeline.follow_up import FollowUp
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.protocol import RankWrite
 
-__all__ = ["Conclusion", "FollowUp", "JudgedPositions", "conclude", "without_partitions"]
-
-
-class FollowUp(NamedTuple):
-    """What is left to do once a batch is decided, before its rows may be trimmed.
-
-    Attributes:
-        marks: ranks for the records of its pages.
-        former: the versions that its pages have replaced.
-        lessons: lines of its pages that are to be counted for the frames of their sites.
-    """
-
-    marks: list[RankWrite]
-    former: list[IndexedPage]
-    lessons: list[Lesson]
+__all__ = ["Conclusion", "JudgedPositions", "conclude", "without_partitions"]
 
 
 class JudgedPositions(NamedTuple):

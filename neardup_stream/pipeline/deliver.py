@@ -12,7 +12,7 @@ from neardup_stream.errors import BadPage
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.batch import InFlightBatch
-from neardup_stream.pipeline.conclusion import Conclusion, FollowUp, conclude, without_partitions
+from neardup_stream.pipeline.conclusion import Conclusion, conclude, without_partitions
 from neardup_stream.pipeline.delivered_counts import delivered
 from neardup_stream.pipeline.delivery_guarantees import BatchOutput, Delivery, OutgoingDeadLetter
 from neardup_stream.pipeline.event_building import RenderEvent
@@ -85,7 +85,8 @@ class Deliver:
             DependencyLost: a dependency stayed unavailable.
         """
         conclusion = batch.conclusion or conclude(batch.prepared, [run.decisions for run in batch.runs])
-        await self._follow_up(conclusion.follow_up)
+        with timed(self._meters, "follow_up"):
+            await self._retries.retry(partial(conclusion.follow_up.apply, self._stores))
         output = self._output(batch, conclusion)
         with timed(self._meters, "deliver"):
             refused = await self._delivery.send(output)
@@ -93,13 +94,6 @@ class Deliver:
             self._delivery.finish(output, refused)
         if self._frames is not None:
             await self._frames.learn(batch.prepared, conclusion.follow_up.lessons)
-
-    async def _follow_up(self, left: FollowUp) -> None:
-        """Do what must come before the trim; `FormerEpochs` and `Detector` do so with what they decide."""
-        with timed(self._meters, "follow_up"):
-            await self._retries.retry(partial(self._stores.records.mark, left.marks))
-            if left.former:
-                await self._retries.retry(partial(self._stores.index.remove, left.former))
 
     def _output(self, batch: InFlightBatch, conclusion: Conclusion) -> BatchOutput:
         letters = [

@@ -48,7 +48,7 @@ class FormerEpochs:
     async def _deliver(self, partition: Partition, rows: Mapping[Position, Decided]) -> None:
         """Do what the deliver stage does with decided records."""
         conclusion = conclude(Prepared([], [], [], 0), [Decisions(positions=list(rows), decided=rows)])
-        await self._stores.records.mark(conclusion.follow_up.marks)
+        await conclusion.follow_up.apply(self._stores)
         await self._events.send([each.message for each in conclusion.events])
         fields = {
             "input": partition.input_id,

@@ -29,11 +29,12 @@ from neardup_stream.pipeline.arrival_columns import ArrivalColumns, columns_of
 from neardup_stream.pipeline.batch import InFlightBatch
 from neardup_stream.pipeline.cases import place_request
 from neardup_stream.pipeline.column_items import ColumnItems
-from neardup_stream.pipeline.conclusion import Conclusion, FollowUp, conclude
+from neardup_stream.pipeline.conclusion import Conclusion, conclude
 from neardup_stream.pipeline.decide import Decide
 from neardup_stream.pipeline.delivery_guarantees import OutgoingMessage
 from neardup_stream.pipeline.event_building import RenderEvent, page_row
 from neardup_stream.pipeline.event_config import EventConfig
+from neardup_stream.pipeline.follow_up import FollowUp
 from neardup_stream.pipeline.frame_views import is_distinct
 from neardup_stream.pipeline.probe import Probe
 from neardup_stream.pipeline.register import Register

@@ -1,0 +1,34 @@
+"""Does what is left once pages are decided, before their decision records may be trimmed."""
+
+from typing import NamedTuple
+
+from neardup_stream.indexes.protocol import IndexedPage
+from neardup_stream.pipeline.arrival import Lesson
+from neardup_stream.pipeline.stores import PageStores
+from neardup_stream.stores.protocol import RankWrite
+
+__all__ = ["FollowUp"]
+
+
+class FollowUp(NamedTuple):
+    """What is left to do once a batch is decided.
+
+    Attributes:
+        marks: ranks for the records of its pages.
+        former: the versions that its pages have replaced.
+        lessons: lines of its pages that are to be counted for the frames of their sites once it is delivered.
+    """
+
+    marks: list[RankWrite]
+    former: list[IndexedPage]
+    lessons: list[Lesson]
+
+    async def apply(self, stores: PageStores) -> None:
+        """Write the ranks, and remove the entries of the former versions. Safe to repeat.
+
+        Raises:
+            StoreUnavailable: apply again.
+        """
+        await stores.records.mark(self.marks)
+        if self.former:
+            await stores.index.remove(self.former)
