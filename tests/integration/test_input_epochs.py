@@ -36,6 +36,17 @@ async def test_an_epoch_only_rises_and_a_lower_one_is_refused(client: RedisClien
     await epochs.enter("pages", 4)
 
 
+async def test_a_lower_epoch_is_refused_without_entering_it_too(client: RedisClient, namespace: str) -> None:
+    epochs, _ = epochs_of(client, namespace)
+
+    await epochs.require_epoch("pages", 0)
+    await epochs.require_epoch("pages", 7)
+    await epochs.enter("pages", 2)
+    await epochs.require_epoch("pages", 2)
+    with pytest.raises(ConfigError, match=r"kafka\.input_epoch = 2 already, and 1 here: set it to 2"):
+        await epochs.require_epoch("pages", 1)
+
+
 async def test_of_many_that_enter_at_once_those_below_the_highest_end_up_refused(
     client: RedisClient, namespace: str
 ) -> None:

@@ -35,6 +35,9 @@ class Remembered:
         if epoch < self.highest_epoch:
             raise ConfigError(f"topic {topic} is read with kafka.input_epoch = {self.highest_epoch} already")
 
+    async def require_epoch(self, topic: str, epoch: int) -> None:
+        await self.enter(topic, epoch)
+
     async def finished_below(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
         return {partition: self.finished.get(partition, 0) for partition in partitions}
 

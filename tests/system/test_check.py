@@ -2,6 +2,7 @@
 
 import socket
 from pathlib import Path
+from time import time
 
 import pytest
 from neardup_daemon.inspect.checks import judge_api, judge_layout, judge_servers, judge_topic
@@ -130,6 +131,17 @@ def test_a_redis_that_could_not_write_to_its_disk_is_warned_about() -> None:
 
     assert list(sound) == []
     assert [each.grade for each in failing] == ["warning"]
+
+
+@pytest.mark.parametrize("seconds_behind", [-120, 0, 120])
+def test_a_clock_of_a_server_that_run_refuses_is_bad(seconds_behind: int) -> None:
+    now_seconds = time()
+    facts = ServerFacts("Redis", (), clock_seconds=(now_seconds, now_seconds - seconds_behind))
+
+    findings = list(judge_servers(facts))
+
+    assert [each.grade for each in findings] == ["bad"] * bool(seconds_behind)
+    assert all("the clock of this host is 1" in each.sentence for each in findings)
 
 
 def test_of_a_cluster_the_nodes_that_are_full_forget_or_have_no_limit_are_named() -> None:

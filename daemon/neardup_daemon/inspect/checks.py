@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from neardup_daemon.archives import open_archive
+from neardup_daemon.clocks import require_same_time
+from neardup_daemon.index_schema import schema
 from neardup_daemon.inspect.committed_offsets import check_committed
 from neardup_daemon.inspect.findings import Finding
 from neardup_daemon.policy import policy
@@ -21,6 +23,7 @@ from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.namespace import (
     Namespace,
     check_policy,
+    meta_loss,
     require_corrected,
 )
 from neardup_stream.stores.redis.rights import require_rights
@@ -125,7 +128,12 @@ def judge_api(api: Api) -> Iterator[Finding]:
 
 
 def judge_servers(facts: ServerFacts) -> Iterator[Finding]:
-    """Yield what keeps the servers from taking writes, or from having them still after a restart."""
+    """Yield what keeps a daemon from writing to the servers, or them from keeping it over a restart."""
+    for seconds in facts.clock_seconds:
+        try:
+            require_same_time(seconds)
+        except ConfigError as error:
+            yield Finding("bad", f"redis: {error}")
     if facts.full_nodes:
         place = _place(facts.full_nodes)
         yield Finding(
@@ -191,6 +199,8 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
             if stored:
                 await check_policy(client, namespace, policy(settings))
             await require_corrected(client, namespace)
+            if lost := await meta_loss(client, namespace, schema(layouts.base)):
+                raise lost
             state = f"holds an index of these settings{_made_by(stored)}" if stored else "is free"
             yield Finding("good", f"redis: namespace {namespace!r} {state}")
             for finding in judge_tables(settings, layouts):

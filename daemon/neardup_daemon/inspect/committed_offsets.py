@@ -25,7 +25,7 @@ _NO_HANDLES: Final = bytes(KEY_BYTES)
 
 
 async def check_committed(settings: Settings) -> AsyncIterator[Finding]:
-    """Yield whether a daemon could continue from the committed offsets; nothing is written.
+    """Yield whether a daemon could start at the committed offsets; nothing is written.
 
     Yields nothing where Kafka is unavailable or the topic is missing: other findings say so.
     """
@@ -38,28 +38,32 @@ async def check_committed(settings: Settings) -> AsyncIterator[Finding]:
     if facts is None:
         return
     try:
-        await require_agreement(settings, facts.partitions)
+        await require_agreement(settings, facts.partitions, is_start=True)
     except NeardupError as error:
         yield Finding("bad", f"index: {str(error).removeprefix('Redis: ')}")
     else:
         yield Finding("good", f"index: agrees with the committed offsets of group {kafka.group_id}")
 
 
-async def require_agreement(settings: Settings, partitions: int) -> None:
-    """Return if a daemon could continue from the committed offsets.
+async def require_agreement(settings: Settings, partitions: int, *, is_start: bool = False) -> None:
+    """Return if the index has what the committed offsets say is finished.
 
     Args:
         settings: those of the daemons.
         partitions: how many the pages topic has.
+        is_start: whether a daemon is to start: the topic must also have the records at the committed offsets,
+            unless `kafka.out_of_range` and `kafka.first_start` say where to start instead.
 
     Raises:
-        ConfigError: the index lacks what they say is finished.
+        ConfigError: the index lacks what they say is finished, a higher `kafka.input_epoch` is read already,
+            or a start is refused.
         StoreUnavailable: Redis is unavailable.
         StreamUnavailable: Kafka is unavailable.
     """
     async with RedisClient(settings.redis.config()) as client:
         history = await _history(settings, client)
-        await check_offsets(pages_source_config(settings), history, partitions)
+        config = pages_source_config(settings)
+        await check_offsets(config, history, partitions, is_start=is_start)
 
 
 async def _history(settings: Settings, client: RedisClient) -> InputHistory:

@@ -12,7 +12,7 @@ from neardup_stream.message import Partition
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import all_records
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.namespace import is_undescribed
+from neardup_stream.stores.redis.namespace import meta_loss
 
 __all__ = ["require_records"]
 
@@ -43,7 +43,7 @@ async def require_records(
     left = sum(max(0, offset - beginnings[partition]) for partition, offset in committed.items())
     topic = f"topic {settings.kafka.pages_topic!r} has only {left:,} of the records that were committed"
     is_cut_off = any(beginnings[partition] for partition, offset in committed.items() if offset)
-    if is_cut_off and await is_undescribed(client, settings.redis.namespace, schema(settings)):
+    if is_cut_off and await meta_loss(client, settings.redis.namespace, schema(settings)):
         raise ConfigError(
             f"{topic}, and Redis lost what describes an index that is still there: put it in its place from a"
             " copy of Redis if you have one; to make what is left anew, give --accept-loss"

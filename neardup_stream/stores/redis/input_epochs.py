@@ -105,6 +105,17 @@ class InputEpochs:
         if highest > epoch:
             raise EpochEnded(topic, highest, epoch)
 
+    async def require_epoch(self, topic: str, epoch: int) -> None:
+        """Return if no higher epoch is read yet; nothing is written.
+
+        Raises:
+            EpochEnded: a higher epoch is read already.
+            StoreUnavailable: the server is unavailable.
+        """
+        highest = int(await self._client.execute("HGET", self._key, topic) or 0)
+        if highest > epoch:
+            raise EpochEnded(topic, highest, epoch)
+
     async def finished_below(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
         """Return the offsets below which everything was delivered, committed and forgotten; 0 where unknown.
 

@@ -35,7 +35,7 @@ __all__ = [
     "install",
     "installed_schema_id",
     "is_installed",
-    "is_undescribed",
+    "meta_loss",
     "open_namespace",
     "plan_successor",
     "read_namespace",
@@ -47,12 +47,8 @@ _logger = logging.getLogger(__name__)
 
 Schema = Mapping[str, str | int]
 
-_TOKEN, _IS_CREATED, _GENERATION, _VERSION_FLOOR = _IDENTITY = (
-    "token",
-    "created",
-    "generation",
-    "version_floor",
-)
+_IDENTITY = "token", "created", "generation", "version_floor"
+_TOKEN, _IS_CREATED, _GENERATION, _VERSION_FLOOR = _IDENTITY
 """Fields of the meta record: what distinguishes this index from others of the same name."""
 
 _CREATED_BY = "created_by"
@@ -121,8 +117,8 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
     """
     meta = meta_key(namespace)
     await require_corrected(client, namespace)
-    if await is_undescribed(client, namespace, schema):
-        raise ConfigError(f"Redis: {meta} is not there any more, and the index that it named is; {REMEDY}")
+    if lost := await meta_loss(client, namespace, schema):
+        raise lost
     await _discard_empty(client, namespace, schema)
     # Before anything is written: an index that is refused stays as it is.
     found = await read_namespace(client, namespace, schema)
@@ -142,12 +138,15 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
     return created
 
 
-async def is_undescribed(client: RedisClient, namespace: str, schema: Schema) -> bool:
-    """Return whether keys of an index lack its meta record: the master that had it may have lost it alone."""
+async def meta_loss(client: RedisClient, namespace: str, schema: Schema) -> ConfigError | None:
+    """Return an error if keys of an index lack its meta record, as where the master of that alone lost it."""
     index = ClusterKeys(namespace=namespace, schema_id=schema_id(schema), slot_bits=0).of(INDEX)
     # First what is written later: another daemon may create the index meanwhile.
     counts = [await client.execute("HLEN", key) for key in (epochs_key(namespace), index)]
-    return any(counts) and not await client.execute("HLEN", meta_key(namespace))
+    meta = meta_key(namespace)
+    if not any(counts) or await client.execute("HLEN", meta):
+        return None
+    return ConfigError(f"Redis: {meta} is not there any more, and the index that it named is; {REMEDY}")
 
 
 async def _discard_empty(client: RedisClient, namespace: str, schema: Schema) -> None:

@@ -11,7 +11,7 @@ coordinator that is not ready, like that of a group without a committed offset.
 import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
@@ -27,12 +27,22 @@ __all__ = ["InputHistory", "NoHistory", "StartOffsets", "check_offsets"]
 
 _log = logging.getLogger(__name__)
 
+_NO_OFFSET: Final = "no committed offset"
+
 
 class InputHistory(Protocol):
     """The finished positions of inputs. Each method raises StoreUnavailable if they cannot be read."""
 
     async def enter(self, topic: str, epoch: int) -> None:
         """Register as a reader of this epoch.
+
+        Raises:
+            ConfigError: a higher epoch is read already.
+        """
+        ...
+
+    async def require_epoch(self, topic: str, epoch: int) -> None:
+        """Raise as `enter` does, without registering.
 
         Raises:
             ConfigError: a higher epoch is read already.
@@ -66,6 +76,9 @@ class NoHistory:
     """An empty history, for readers without an index."""
 
     async def enter(self, topic: str, epoch: int) -> None:
+        """Do nothing: any epoch may be read."""
+
+    async def require_epoch(self, topic: str, epoch: int) -> None:
         """Do nothing: any epoch may be read."""
 
     async def finished_below(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
@@ -116,11 +129,23 @@ class StartOffsets:
                     self._first_counts.setdefault(topic, max(count, partition_count(consumer, [topic])))
                 await self._compare(consumer, assigned)
 
-    async def compare(self, consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]) -> None:
-        """Raise as `check` does, without registering as a reader; nothing is written."""
+    async def compare(
+        self, consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition], *, is_start: bool
+    ) -> None:
+        """Raise as `check` does, without registering as a reader; nothing is written.
+
+        Args:
+            consumer: is assigned nothing.
+            partitions: the ones to compare.
+            is_start: whether to raise also for start offsets that the first reads would refuse.
+        """
         with kafka_errors("looking up offsets", "Read"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                for topic in {one.topic for one in partitions}:
+                    await self._history.require_epoch(topic, self._config.input_epoch)
                 await self._compare(consumer, partitions)
+                if is_start:
+                    await self._check_starts(consumer, partitions)
 
     async def committed(self, some: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the committed offsets of the group; omits partitions without one.
@@ -160,7 +185,7 @@ class StartOffsets:
         topic, number = topic_partition
         is_added = number >= self._first_counts.get(topic, number + 1)
         where = "earliest" if is_added else self._config.first_start
-        return await self._choose(consumer, topic_partition, where, "no committed offset", "first_start")
+        return await self._choose(consumer, topic_partition, where, _NO_OFFSET, "first_start")
 
     async def after_a_gap(
         self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int
@@ -171,8 +196,8 @@ class StartOffsets:
             ConfigError: it is refused.
             KafkaError: as the request raises it.
         """
-        gone = f"offset {offset}, which is not there: deleted unread, or the topic was made anew"
-        return await self._choose(consumer, topic_partition, self._config.out_of_range, gone, "out_of_range")
+        where = self._config.out_of_range
+        return await self._choose(consumer, topic_partition, where, _gone(offset), "out_of_range")
 
     async def _compare(self, consumer: AIOKafkaConsumer, assigned: Collection[TopicPartition]) -> None:
         await self._check_witnesses(consumer, assigned)
@@ -198,9 +223,40 @@ class StartOffsets:
             [self.partition(one) for one, commit in found.items() if commit.offset <= beginnings[one]],
         )
 
+    async def _check_starts(self, consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition]) -> None:
+        """Raise for partitions whose first read raises: without a committed offset, or without its record.
+
+        The beginnings are read before the committed offsets and the ends after them: all of them grow while
+        daemons run.
+        """
+        beginnings = await consumer.beginning_offsets(partitions)
+        committed = await self.committed(partitions)
+        ends = await consumer.end_offsets(partitions)
+        for one in partitions:
+            if one not in committed:
+                await self._allowed(consumer, one, self._config.first_start, _NO_OFFSET, "first_start")
+            elif not beginnings[one] <= committed[one] <= ends[one]:
+                gone = _gone(committed[one])
+                await self._allowed(consumer, one, self._config.out_of_range, gone, "out_of_range")
+
     async def _choose(
         self, consumer: AIOKafkaConsumer, one: TopicPartition, where: str, found: str, setting: str
     ) -> int:
+        """Return the start offset by a policy, and log it; raise as `_allowed` does."""
+        offset = await self._allowed(consumer, one, where, found, setting)
+        level = logging.WARNING if setting == "out_of_range" else logging.INFO
+        fields = {"partition": name_of(one), "reason": found, "setting": f"kafka.{setting}", "value": where}
+        _log.log(level, "start_offset_chosen", extra={"fields": {**fields, "offset": offset}})
+        return offset
+
+    async def _allowed(
+        self, consumer: AIOKafkaConsumer, one: TopicPartition, where: str, found: str, setting: str
+    ) -> int:
+        """Return the start offset by a policy.
+
+        Raises:
+            ConfigError: the policy is `fail`, or the offset is below the finished positions.
+        """
         if where == "fail":
             raise ConfigError(
                 f"group {self._config.group_id} has {found}, for {name_of(one)}: "
@@ -210,9 +266,6 @@ class StartOffsets:
         ask = consumer.beginning_offsets if where == "earliest" else consumer.end_offsets
         offset = int((await ask([one]))[one])
         self._refuse_below(floors[one], one, f"would begin, having {found}, at the {where} offset", offset)
-        level = logging.WARNING if setting == "out_of_range" else logging.INFO
-        fields = {"partition": name_of(one), "reason": found, "setting": f"kafka.{setting}", "value": where}
-        _log.log(level, "start_offset_chosen", extra={"fields": {**fields, "offset": offset}})
         return offset
 
     async def _finished_below(self, some: Collection[TopicPartition]) -> dict[TopicPartition, int]:
@@ -231,16 +284,25 @@ class StartOffsets:
             )
 
 
-async def check_offsets(config: KafkaSourceConfig, history: InputHistory, partition_count: int) -> None:
-    """Compare the committed offsets of a group with an index, as a daemon does at its start.
+def _gone(offset: int) -> str:
+    return f"offset {offset}, which is not there: deleted unread, or the topic was made anew"
+
+
+async def check_offsets(
+    config: KafkaSourceConfig, history: InputHistory, partition_count: int, *, is_start: bool = True
+) -> None:
+    """Compare the committed offsets of a group with an index and the topic, as a daemon does at its start.
 
     Args:
         config: names one topic and the group, which is not joined.
         history: finished positions of the index; nothing is written there.
         partition_count: of the topic.
+        is_start: whether a daemon is to start there: also raises where `kafka.first_start` or
+            `kafka.out_of_range` refuses the start offset of a partition.
 
     Raises:
-        ConfigError: they contradict each other, or the index was lost; the message names the remedy.
+        ConfigError: they contradict each other, the index was lost, or a higher epoch is read; the message
+            names the remedy.
         StreamUnavailable: ends or committed offsets cannot be read now.
         StoreUnavailable: finished positions cannot be read now.
     """
@@ -248,6 +310,6 @@ async def check_offsets(config: KafkaSourceConfig, history: InputHistory, partit
     consumer = await open_consumer(config)
     try:
         partitions = [TopicPartition(topic, number) for number in range(partition_count)]
-        await StartOffsets(config, history).compare(consumer, partitions)
+        await StartOffsets(config, history).compare(consumer, partitions, is_start=is_start)
     finally:
         await close_consumer(consumer)
