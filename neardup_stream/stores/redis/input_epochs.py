@@ -64,7 +64,7 @@ class InputEpochs:
     Args:
         client: opened and closed by its owner.
         namespace: what the operator calls this index.
-        clusters: holds the offsets below which everything is finished; none, where clusters are off.
+        clusters: holds the offsets below which everything is finished, also where clusters are off.
         keys: of the clusters.
         token: of the index; empty where there is none.
 
