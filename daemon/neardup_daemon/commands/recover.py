@@ -71,6 +71,7 @@ def recover(settings: Settings, *, accepts_loss: bool) -> int:
         )
         if done.former_keys:
             click.echo("or another user removes those of the index that was replaced:")
-            click.echo(f"  redis-cli --scan --pattern '{done.former_keys}' | xargs -n 1000 redis-cli unlink")
+            scan = f"redis-cli --scan --pattern '{done.former_keys}'"
+            click.echo(f"  {scan} | tr '\\n' '\\0' | xargs -0 -n 1000 redis-cli unlink")
             click.echo("in a cluster on every master, key by key (docs/upgrading.md)")
     return 0
