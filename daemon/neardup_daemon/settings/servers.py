@@ -23,8 +23,10 @@ __all__ = ["Kafka", "Redis"]
 
 _PORT = r"(:0{0,4}([1-9][0-9]{0,3}|[1-5][0-9]{4}|6([0-4][0-9]{3}|5([0-4][0-9]{2}|5([0-2][0-9]|3[0-5])))))?"
 """From 1 to 65535."""
+_LABEL = r"[^\s,;/@:*\[\].]{1,63}"
+"""A part of a name between dots: DNS has none that is empty or longer."""
 _BROKER = (
-    r"([^\s,;/@:*\[\]]+"
+    rf"({_LABEL}(\.{_LABEL})*\.?"
     + _PORT
     + r"|\[[^\s,;/@\[\]]+\]"
     + _PORT

@@ -12,6 +12,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.streams.kafka.config import KafkaConnection
 from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
+from neardup_stream.streams.kafka.starting import host_names
 
 __all__ = ["reach_broker"]
 
@@ -29,7 +30,7 @@ async def reach_broker(connection: KafkaConnection) -> None:
     """Connect as a client would; return as soon as one of the brokers answers, each within `ANSWER_SECONDS`.
 
     Raises:
-        ConfigError: a broker is not whom we trust, or does not trust us.
+        ConfigError: a broker is not whom we trust, does not trust us, or has a name that no host can have.
         StreamUnavailable: none can be reached.
 
     Cost: a connection, and reading the files of credentials.
@@ -39,7 +40,7 @@ async def reach_broker(connection: KafkaConnection) -> None:
     reasons = []
     for host, port, _ in collect_hosts(options.pop("bootstrap_servers")):
         try:
-            with kafka_errors(f"connecting to {host}:{port}"), _tls_errors(f"{host}:{port}"):
+            with kafka_errors(f"connecting to {host}:{port}"), _tls_errors(f"{host}:{port}"), host_names():
                 async with asyncio.timeout(ANSWER_SECONDS):
                     await _ask(AIOKafkaConnection(host, port, **options))
         except StreamUnavailable as error:

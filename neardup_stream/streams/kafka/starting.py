@@ -1,5 +1,7 @@
 """Start clients of aiokafka so that one that does not start leaves no connection open."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -7,7 +9,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, client
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.conn import AIOKafkaConnection, create_conn
 
-__all__ = ["start_client"]
+from neardup_stream.errors import ConfigError
+
+__all__ = ["host_names", "start_client"]
 
 
 class _Starting:
@@ -25,11 +29,15 @@ async def start_client(starting: AIOKafkaAdminClient | AIOKafkaConsumer | AIOKaf
     """Start a client; close the connections that it has opened if it does not start.
 
     By itself, one that is cancelled while it waits for the first answer of a broker forgets its connection.
+
+    Raises:
+        ConfigError: the name of a broker cannot be one of a host.
     """
     noted = _Starting()
     token = _starting.set(noted)
     try:
-        await starting.start()
+        with host_names():
+            await starting.start()
     except BaseException:
         for connection in noted.connections:
             connection.close()
@@ -38,6 +46,17 @@ async def start_client(starting: AIOKafkaAdminClient | AIOKafkaConsumer | AIOKaf
         _starting.reset(token)
         noted.is_over = True
         noted.connections.clear()
+
+
+@contextmanager
+def host_names() -> Iterator[None]:
+    """Raise what to correct where a name cannot be encoded for DNS, which is no error of a connection."""
+    try:
+        yield
+    except UnicodeError as error:
+        raise ConfigError(
+            f"a broker's name cannot be one of a host ({error}): correct kafka.bootstrap_servers"
+        ) from error
 
 
 async def _create_noted(*where: Any, **options: Any) -> AIOKafkaConnection:

@@ -7,7 +7,11 @@ from typing import cast
 import pytest
 from aiokafka import AIOKafkaConsumer, client
 
+from neardup_stream.errors import ConfigError
 from neardup_stream.streams.kafka import starting
+from neardup_stream.streams.kafka.admin import describe_topics
+from neardup_stream.streams.kafka.config import KafkaConnection
+from neardup_stream.streams.kafka.reachability import reach_broker
 from neardup_stream.streams.kafka.starting import start_client
 
 
@@ -70,3 +74,13 @@ async def test_the_connections_of_a_client_that_started_stay_open(connection: Co
     await start(lambda: asyncio.sleep(0))
 
     assert connection.is_open
+
+
+@pytest.mark.parametrize("name", ["a..b", "ü" * 63])
+async def test_a_name_that_no_host_can_have_is_an_error_of_the_settings(name: str) -> None:
+    connection = KafkaConnection(bootstrap_servers=f"{name}:9092")
+
+    with pytest.raises(ConfigError, match=r"correct kafka\.bootstrap_servers"):
+        await describe_topics(connection, ["pages"], "Read")
+    with pytest.raises(ConfigError, match=r"correct kafka\.bootstrap_servers"):
+        await reach_broker(connection)

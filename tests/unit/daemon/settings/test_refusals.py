@@ -230,6 +230,11 @@ def test_a_value_that_is_not_allowed_is_refused_in_words(override: str, message:
         "[::1]:70000",
         "*",
         "*:9092",
+        ".kafka:9092",
+        "a..b:1",
+        "kafka..",
+        "kafka-1:9092,kafka..example:9092",
+        f"{'k' * 64}.example:9092",
         "fe80::1%eth0",  # which the client takes for the port 1%eth0
     ],
 )
