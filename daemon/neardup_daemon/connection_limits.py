@@ -12,11 +12,14 @@ reported no next request. Only the server knows what is a request: its parser sk
 """
 
 import asyncio
+import errno
 import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Literal, NamedTuple, Protocol
+
+from neardup_stream.errors import ConfigError
 
 __all__ = [
     "ConnectionEnd",
@@ -29,6 +32,9 @@ __all__ = [
 _QUEUE: Final = 4096
 
 _ACCEPTED_IN_A_TURN: Final = 16
+
+_PORT_ERRORS: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
+"""Of an address that can be had, on another port."""
 
 ConnectionEnd = Literal["evicted", "refused", "head_timeout", "idle_timeout", "request_timeout", "handshake"]
 """Why the server ended a connection.
@@ -130,17 +136,33 @@ class LimitedConnections:
             connection.abort()
 
 
-async def listen(connections: LimitedConnections, host: str, port: int) -> asyncio.Server:
+async def listen(
+    connections: LimitedConnections, host: str, port: int, section: Literal["http", "api"]
+) -> asyncio.Server:
     """Serve connections, of which many may wait to be accepted.
 
     One that finds the queue full is tried again after a second, by the client's system.
 
+    Args:
+        connections: makes the protocol of each.
+        host: address to listen on.
+        port: 0 takes any free one.
+        section: of the settings, which the error names.
+
     Raises:
-        OSError: the address or the port cannot be had.
+        ConfigError: the address or the port cannot be had.
     """
-    server = await asyncio.get_running_loop().create_server(
-        connections, host, port, backlog=_ACCEPTED_IN_A_TURN
-    )
+    try:
+        server = await asyncio.get_running_loop().create_server(
+            connections, host, port, backlog=_ACCEPTED_IN_A_TURN
+        )
+    except (OSError, ValueError) as error:  # ValueError: the host cannot be a name of one
+        if isinstance(error, OSError) and error.errno in _PORT_ERRORS:
+            remedy = f"choose another {section}.port, or 0 for any"
+        else:
+            remedy = f"correct {section}.host"
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise ConfigError(f"cannot listen on {host}:{port}: {reason}; {remedy}") from error
     for listening in server.sockets:
         with socket.fromfd(listening.fileno(), listening.family, listening.type) as same:
             same.listen(_QUEUE)

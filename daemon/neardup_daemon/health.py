@@ -23,7 +23,7 @@ from neardup_daemon.logs import log_event
 from neardup_daemon.metrics_page import MetricsPage
 from neardup_daemon.telemetry.process_metrics import ProcessMetrics, State
 from neardup_daemon.telemetry.stalls import Progress, StallWatch
-from neardup_stream.errors import ConfigError, InvariantBroken
+from neardup_stream.errors import InvariantBroken
 
 __all__ = ["Condition", "Health", "State", "is_live", "is_ready", "serve_health"]
 
@@ -173,12 +173,7 @@ async def serve_health(
     assert runner.server is not None  # noqa: S101 - it is set up
     connections = LimitedConnections(http_protocols(runner.server, logger))
     try:
-        try:
-            server = await listen(connections, host, port)
-        except OSError as error:
-            raise ConfigError(
-                f"cannot listen on {host}:{port}: {error.strerror}; choose another http.port, or 0 for any"
-            ) from error
+        server = await listen(connections, host, port, "http")
         bound_port: int = server.sockets[0].getsockname()[1]
         log_event(_logger, "http_listening", host=host, port=bound_port)
         try:

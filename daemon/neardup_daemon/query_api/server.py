@@ -22,7 +22,6 @@ from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.query_api.openapi import openapi_document
 from neardup_daemon.query_api.web_page import web_routes
 from neardup_daemon.settings.query_api import Api
-from neardup_stream.errors import ConfigError
 
 __all__ = ["ApiServer"]
 
@@ -140,13 +139,7 @@ class ApiServer:
 
     async def _listen(self) -> asyncio.Server:
         api = self._api
-        try:
-            server = await listen(self._connections, api.host.strip("[]"), api.port)
-        except OSError as error:
-            raise ConfigError(
-                f"cannot listen on {api.host}:{api.port}: {error.strerror};"
-                " choose another api.port, or 0 for any"
-            ) from error
+        server = await listen(self._connections, api.host.strip("[]"), api.port, "api")
         port = server.sockets[0].getsockname()[1]
         log_event(_logger, "api_listening", host=api.host, port=port, tls=bool(api.tls_certificate_file))
         return server

@@ -244,6 +244,15 @@ async def test_requests_over_many_connections_share_a_rendering_for_a_second(
     assert len(seen) == renderings
 
 
+@pytest.mark.parametrize("host", ["a..b", "nowhere.invalid"])
+async def test_a_host_that_cannot_be_had_is_an_error_that_names_the_setting(
+    metrics: Metrics, host: str
+) -> None:
+    with pytest.raises(ConfigError, match=rf"cannot listen on {host}:0: .*; correct http\.host"):
+        async with serve_health(host, 0, lambda: Condition("ready"), metrics.registry.prometheus):
+            pass
+
+
 async def test_a_port_in_use_is_an_error_that_names_the_setting(metrics: Metrics) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
