@@ -71,7 +71,7 @@ def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bo
         head -1 crawl.jsonl | neardup-stream archive query - october.nda september.nda
         neardup-stream archive query https://example.com/news october.nda
     """  # noqa: D301 - the backspace makes click keep the line breaks below
-    if not any(map(Path.exists, files)) and _is_archive(page):
+    if not any(map(_exists, files)) and _is_archive(page):
         raise click.UsageError(f"give the page first, then the archives: archive query PAGE {page}")
     from neardup_daemon.inspect.archive_asking import query_archives, readable  # noqa: PLC0415 - the same
 
@@ -92,7 +92,7 @@ def forget(settings: Settings, ids: tuple[str, ...], file: Path) -> int:
 
         neardup-stream archive forget https://example.com/withdrawn october.nda
     """
-    if not file.exists() and (misplaced := next(filter(_is_archive, ids), None)) is not None:
+    if not _exists(file) and (misplaced := next(filter(_is_archive, ids), None)) is not None:
         raise click.UsageError(f"give the archive after the pages: archive forget ID… {misplaced}")
     from neardup_daemon.failpoints import failing_steps  # noqa: PLC0415 - the same
     from neardup_daemon.repair.archive_forgetting import forget_in_archive  # noqa: PLC0415 - the kernel is not for --help
@@ -129,6 +129,14 @@ def rewrite(settings: Settings, file: Path, output: Path, *, force: bool) -> Non
     steps = failing_steps(settings.failpoints.points())
     removed = rewrite_without(file, output, replaces=force, on_step=steps)
     click.echo(f"{printable(str(output))}: without {counted(removed, 'page')}")
+
+
+def _exists(file: Path) -> bool:
+    """Return whether there is such a file; what stands in its place can be too long for a name."""
+    try:
+        return file.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _is_archive(word: str) -> bool:

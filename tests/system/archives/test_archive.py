@@ -84,6 +84,14 @@ def test_arguments_in_the_wrong_order_are_answered_with_the_right_one(archive: P
     assert f"archive {command} {meant} {archive}" in run.stderr.decode()
 
 
+@pytest.mark.parametrize("command", ["forget", "query"])
+def test_a_word_that_is_too_long_for_a_file_is_an_archive_that_cannot_be_read(command: str) -> None:
+    run = call("archive", command, "https://example.com/7", "x" * 300)
+
+    assert run.returncode == 2
+    assert "File name too long" in run.stderr.decode()
+
+
 def test_an_archive_is_rewritten_in_its_place_and_its_forgets_still_hold(archive: Path) -> None:
     call("archive", "forget", "https://example.com/7", str(archive))
 
