@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from neardup_daemon.settings.loading import Known
+from neardup_daemon.settings.known import Known
 
 __all__ = ["FILE_NAME", "Completion", "NamedPath", "complete_list", "complete_settings", "complete_words"]
 

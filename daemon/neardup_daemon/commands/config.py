@@ -11,7 +11,8 @@ import msgspec
 
 from neardup_daemon.commands.options import flags_as_settings, report_ignored_variables
 from neardup_daemon.redaction import HIDDEN, redact_setting
-from neardup_daemon.settings.loading import Given, Known, SourceKind, known_settings, read_settings
+from neardup_daemon.settings.known import Known, known_settings
+from neardup_daemon.settings.loading import Given, SourceKind, read_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
 

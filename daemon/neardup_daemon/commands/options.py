@@ -15,7 +15,8 @@ from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, default_workers
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.abbreviations import FACTORS
 from neardup_daemon.settings.environment import ignored_variables
-from neardup_daemon.settings.loading import Given, known_settings
+from neardup_daemon.settings.known import known_settings
+from neardup_daemon.settings.loading import Given
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs

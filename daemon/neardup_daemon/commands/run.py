@@ -10,7 +10,7 @@ import click
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.logs import log_event
 from neardup_daemon.settings.environment import ignored_variables
-from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.known import known_settings
 from neardup_daemon.settings.settings import Settings
 
 __all__ = ["run"]

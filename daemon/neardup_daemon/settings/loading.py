@@ -5,18 +5,18 @@ section allowed. Every source is first flattened into `Given` values; each is th
 by itself, so that an error names the source and the whole dotted name.
 """
 
-import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from neardup_daemon.redaction import HIDDEN, redact_setting
 from neardup_daemon.settings.abbreviations import number_in_digits, seconds_in_digits
 from neardup_daemon.settings.environment import PREFIX, setting_variables
+from neardup_daemon.settings.known import Known, known_settings, notes_of, parts_of
 from neardup_daemon.settings.settings_file import line_numbers, line_of, read_settings_file
 from neardup_daemon.settings.settings_names import (
     closest_name,
@@ -26,7 +26,7 @@ from neardup_daemon.settings.settings_names import (
 )
 from neardup_stream.errors import ConfigError
 
-__all__ = ["Given", "Known", "SourceKind", "known_settings", "read_settings"]
+__all__ = ["Given", "SourceKind", "read_settings"]
 
 SourceKind = Literal["file", "environment", "flag"]
 
@@ -58,32 +58,6 @@ class Given(NamedTuple):
     value: object
     kind: SourceKind
     place: str
-
-
-class Known(NamedTuple):
-    """One setting that exists.
-
-    Attributes:
-        type: annotation, with its limits.
-        default: the value if no source sets it.
-        description: one sentence, from the annotation.
-    """
-
-    type: object
-    default: object
-    description: str
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The words it can be, empty for settings that are no choice of words."""
-        plain_type = get_args(self.type)[0]
-        return tuple(map(str, get_args(plain_type))) if get_origin(plain_type) is Literal else ()
-
-    @property
-    def is_secret(self) -> bool:
-        """Return whether its value is secret."""
-        schema = (note.extra_json_schema or {} for note in _notes(self.type))
-        return any(part.get("writeOnly", False) for part in schema)
 
 
 def read_settings(
@@ -130,40 +104,6 @@ def _all_of(refusals: Sequence[str]) -> str:
     hidden = len(refusals) - _REFUSALS_SHOWN
     more = [f"and {hidden} more"] if hidden > 0 else []
     return "; ".join([*refusals[:_REFUSALS_SHOWN], *more])
-
-
-def known_settings(of: type[msgspec.Struct], prefix: str = "") -> dict[str, Known]:
-    """Return every setting by its dotted name, in the order they are written."""
-    found: dict[str, Known] = {}
-    for name, part in _parts(of).items():
-        if isinstance(part, Known):
-            found[prefix + name] = part
-        else:
-            found |= known_settings(part, f"{prefix}{name}.")
-    return found
-
-
-@functools.cache
-def _parts(of: type[msgspec.Struct]) -> Mapping[str, Known | type[msgspec.Struct]]:
-    """Return the settings of a struct, and the structs of its sections, by the names of the fields.
-
-    Cost: 0.2 ms the first time, for annotations have to be evaluated.
-    """
-    hints = get_type_hints(of, include_extras=True)
-    return {
-        field.name: hint
-        if isinstance(hint := hints[field.name], type) and issubclass(hint, msgspec.Struct)
-        else Known(hint, field.default, _description(hint))
-        for field in msgspec.structs.fields(of)
-    }
-
-
-def _description(hint: object) -> str:
-    return next((note.description for note in _notes(hint) if note.description), "")
-
-
-def _notes(hint: object) -> list[msgspec.Meta]:
-    return [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, msgspec.Meta)]
 
 
 def _from_file(path: Path | None, known: Mapping[str, Known]) -> Iterator[Given]:
@@ -265,7 +205,11 @@ def _has_other_integers(text: object, value: object) -> bool:
 
 def _without_line_end(value: object, setting: Known) -> object:
     """Refuse what a pattern lets pass: the `$` at its end stands in front of a last line end too."""
-    if isinstance(value, str) and value.endswith("\n") and any(note.pattern for note in _notes(setting.type)):
+    if (
+        isinstance(value, str)
+        and value.endswith("\n")
+        and any(note.pattern for note in notes_of(setting.type))
+    ):
         raise msgspec.ValidationError("Expected no line end")
     return value
 
@@ -317,7 +261,7 @@ def _wanted(error: msgspec.ValidationError, setting: Known) -> str:
 
 def _form_of(setting: Known) -> str:
     """Return what a value with a pattern looks like: examples, and the description."""
-    examples = [repr(each) for note in _notes(setting.type) for each in note.examples or ()]
+    examples = [repr(each) for note in notes_of(setting.type) for each in note.examples or ()]
     likes = f"a value like {' or '.join(examples)}" if examples else "another form"
     return f"expected {likes} ({setting.description})" if setting.description else f"expected {likes}"
 
@@ -338,7 +282,7 @@ def _variable(name: str) -> str:
 
 def _built(into: type[S], values: Mapping[str, object], prefix: str = "") -> S:
     parts: dict[str, object] = {}
-    for name, part in _parts(into).items():
+    for name, part in parts_of(into).items():
         if not isinstance(part, Known):
             parts[name] = _built(part, values, f"{prefix}{name}.")
         elif prefix + name in values:

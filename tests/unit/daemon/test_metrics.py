@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 from neardup_daemon.metrics import Metrics
-from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.known import known_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.telemetry.process_metrics import State
 from prometheus_client.exposition import choose_encoder

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.known import known_settings
 from neardup_daemon.settings.settings import Settings
 
 ROOT = Path(__file__).parents[3]

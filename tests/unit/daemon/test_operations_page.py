@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from neardup_daemon.metrics import Metrics
-from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.known import known_settings
 from neardup_daemon.settings.settings import Settings
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -1,6 +1,6 @@
 import pytest
 from neardup_daemon.settings.environment import ignored_variables
-from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.known import known_settings
 from neardup_daemon.settings.settings import Settings
 
 KNOWN = known_settings(Settings)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.known import known_settings
 from neardup_daemon.settings.settings import Settings
 
 from tests.unit.daemon.settings.refusals import refusal

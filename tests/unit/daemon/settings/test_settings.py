@@ -7,7 +7,8 @@ import pytest
 from aiokafka.conn import collect_hosts
 from neardup_daemon.loop_wiring import loop_config
 from neardup_daemon.preparing import index_layout, sketch_config, verdict_config
-from neardup_daemon.settings.loading import known_settings, read_settings
+from neardup_daemon.settings.known import known_settings
+from neardup_daemon.settings.loading import read_settings
 from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.clusters.clusters import ClusterConfig
