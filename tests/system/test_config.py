@@ -86,6 +86,23 @@ def test_a_password_is_never_shown(
 
 
 @pytest.mark.parametrize(
+    ("override", "line"),
+    [
+        ("archive.files=a.nda,/\udcff.nda", r'files = ["a.nda","/\\xff.nda"]'),
+        ("redis.password_file=\udcff", r'password_file = "\\xff"'),
+    ],
+)
+def test_a_name_of_a_file_that_is_not_utf8_is_shown_by_its_bytes(
+    override: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = shown(capsys, "--set", override).splitlines()
+    as_json = shown(capsys, "--set", override, "--json")
+
+    assert f"{line}  # flag, not UTF-8: TOML cannot hold it" in lines
+    assert r"\\xff" in as_json
+
+
+@pytest.mark.parametrize(
     "override",
     [
         "redis.url=redis://cache:6379/0?password=hunter2",

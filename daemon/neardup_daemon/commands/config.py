@@ -12,8 +12,9 @@ import msgspec
 from neardup_daemon.commands.options import flags_as_settings, report_ignored_variables
 from neardup_daemon.redaction import HIDDEN, redact_setting
 from neardup_daemon.settings.known import Known, known_settings
-from neardup_daemon.settings.loading import Given, SourceKind, read_settings
+from neardup_daemon.settings.loading import Given, read_settings
 from neardup_daemon.settings.settings import Settings
+from neardup_stream.streams.files.file_names import utf8_name
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
 
 __all__ = ["config"]
@@ -30,7 +31,8 @@ def config() -> None:
 def show(config: Path | None, overrides: Sequence[str | Given], *, as_json: bool) -> None:
     """Print the settings in force.
 
-    Each line says where its value came from; secrets are ***. What is printed is a settings file:
+    Each line says where its value came from; secrets are ***. What is printed is a settings file, but for
+    names of files that are not UTF-8:
 
         neardup-stream config show --config crawl.toml --set index.blocks=5
     """
@@ -39,7 +41,11 @@ def show(config: Path | None, overrides: Sequence[str | Given], *, as_json: bool
     check_outputs([str(config)] if config else [], (STANDARD_OUTPUT,))
     settings, kinds = read_settings(Settings, config, overrides, os.environ)
     values = {name: _shown(settings, name, setting) for name, setting in known.items()}
-    click.echo(_as_json(values) if as_json else _as_toml(values, kinds), nl=False)
+    if as_json:
+        click.echo(_as_json(values), nl=False)
+        return
+    origins = {name: kinds.get(name, "default") + _not_writable(settings, name) for name in known}
+    click.echo(_as_toml(values, origins), nl=False)
 
 
 @config.command()
@@ -62,15 +68,24 @@ def _shown(settings: Settings, name: str, known: Known) -> object:
 
 
 def _redacted(value: object) -> object:
-    """File names may hold an @ of their own."""
+    """File names may hold an @ of their own, and bytes that are not UTF-8."""
     if isinstance(value, tuple):
         return tuple(map(_redacted, value))
-    if isinstance(value, str) and not value.startswith("/"):
-        return redact_setting(value)
+    if isinstance(value, str):
+        value = utf8_name(value)
+        return value if value.startswith("/") else redact_setting(value)
     return value
 
 
-def _as_toml(values: Mapping[str, object], kinds: Mapping[str, SourceKind]) -> str:
+def _not_writable(settings: Settings, name: str) -> str:
+    """Return what a line says of a value that no settings file can hold; empty for others."""
+    value: object = attrgetter(name)(settings)
+    parts = value if isinstance(value, tuple) else (value,)
+    is_writable = all(utf8_name(part) == part for part in parts if isinstance(part, str))
+    return "" if is_writable else ", not UTF-8: TOML cannot hold it"
+
+
+def _as_toml(values: Mapping[str, object], origins: Mapping[str, str]) -> str:
     """TOML values are written as JSON, which they equal for strings, numbers, booleans and lists of these."""
     lines: list[str] = []
     for section, settings in groupby((name.rpartition(".") for name in values), key=itemgetter(0)):
@@ -78,7 +93,7 @@ def _as_toml(values: Mapping[str, object], kinds: Mapping[str, SourceKind]) -> s
         for _, _, key in settings:
             name = f"{section}.{key}"
             value = msgspec.json.encode(values[name]).decode()
-            lines.append(f"{key} = {value}  # {kinds.get(name, 'default')}")
+            lines.append(f"{key} = {value}  # {origins[name]}")
     return "\n".join(lines[1:]) + "\n"
 
 
