@@ -15,6 +15,7 @@ import msgspec
 
 from neardup_daemon.redaction import HIDDEN, redact_setting
 from neardup_daemon.settings.abbreviations import number_in_digits, seconds_in_digits
+from neardup_daemon.settings.characters import characters_wanted
 from neardup_daemon.settings.environment import PREFIX, setting_variables
 from neardup_daemon.settings.known import Known, known_settings, notes_of, parts_of
 from neardup_daemon.settings.settings_file import line_numbers, line_of, read_settings_file
@@ -35,8 +36,6 @@ S = TypeVar("S", bound=msgspec.Struct)
 _REFUSALS_SHOWN = 10
 _SEE_ALL = "; see 'neardup-stream config show' for all of them"
 _ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5})?")
-_PATHS = ("_file", ".files")
-"""The ends of names of settings that are paths, which need not be UTF-8."""
 _TYPE = re.compile(r"`(\w+)`")
 _TYPE_WORDS: Final = MappingProxyType(
     {"array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number", "str": "text"}
@@ -162,9 +161,10 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
             f"{_named(given, known)[1]}: every user of the machine can read command lines; "
             f"use {given.name}_file or the environment variable {_variable(given.name)}"
         )
-    if not given.name.endswith(_PATHS) and not _is_utf8(given.value):
+    wanted = characters_wanted(given.name, given.value)
+    if wanted is not None:
         got = HIDDEN if setting.is_secret else _shown(given)
-        raise ConfigError(f"{_named(given, known)[1]}: expected UTF-8, got {got}")
+        raise ConfigError(f"{_named(given, known)[1]}: expected {wanted}, got {got}")
     try:
         return _without_line_end(_convert(given, setting), setting)
     except msgspec.ValidationError as error:
@@ -172,15 +172,6 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
         raise ConfigError(
             f"{_named(given, known)[1]}: {_wanted(error, setting)}, got {got}{_in_digits(given, setting)}"
         ) from error
-
-
-def _is_utf8(value: object) -> bool:
-    """Return whether a value came as UTF-8; other bytes of a command line or a variable are surrogates."""
-    try:
-        str(value).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _convert(given: Given, setting: Known) -> object:

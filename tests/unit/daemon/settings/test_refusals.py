@@ -246,48 +246,10 @@ def test_brokers_in_another_form_are_refused(servers: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        pytest.param(
-            ["index.blocks=3"],
-            "index.blocks (3) must be greater than index.distance_bits (3), or set index.substrings = 2",
-            id="blocks-and-distance",
-        ),
-        pytest.param(["index.substrings=5"], "substrings (5) must be in [1, 4]", id="substrings"),
-        pytest.param(["index.shards=3"], "power of two", id="shards"),
-        pytest.param(
-            ["pipeline.max_batch_pages=2049"], "pipeline.max_in_flight_pages (2048)", id="batch-too-big"
-        ),
-        pytest.param(["kafka.events_topic=pages"], "must be three different topics", id="feeds-on-itself"),
-    ],
-)
-def test_settings_that_contradict_each_other_are_refused(overrides: Sequence[str], message: str) -> None:
-    assert message in refusal(overrides)
-
-
-@pytest.mark.parametrize(
     "name", ["kafka.pages_topic", "kafka.group_instance_id", "redis.namespace", "redis.url"]
 )
 def test_a_name_does_not_end_in_a_line_end(name: str) -> None:
     assert refusal([f"{name}=redis\n"]).startswith(f"--set {name}: expected")
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["redis.username=me"], "redis.password or its file: neither is set"),
-        (["kafka.sasl_username=me"], "kafka.sasl_password or its file: neither is set"),
-        (["kafka.tls_ca_file=ca.pem"], "kafka.tls is false"),
-        (
-            ["kafka.tls=true", "kafka.tls_key_file=k"],
-            "kafka.tls_key_file is set, but tls_certificate_file is not",
-        ),
-        (["redis.tls_ca_file=ca.pem"], "use rediss"),
-        (["redis.url=rediss://c", "redis.tls_key_file=k"], "redis.tls_key_file is set"),
-    ],
-)
-def test_half_of_what_security_needs_is_refused(overrides: Sequence[str], message: str) -> None:
-    assert message in refusal(overrides)
 
 
 def test_all_that_is_wrong_is_reported_at_once_with_the_lines_of_the_file(tmp_path: Path) -> None:
@@ -335,6 +297,23 @@ def test_a_value_of_another_form_is_refused_with_an_example(override: str, likes
 @pytest.mark.parametrize("name", ["http.port", "events.unique", "clusters.rule", "kafka.group_id"])
 def test_a_value_that_is_not_utf8_is_refused(name: str) -> None:
     assert name in refusal([f"{name}=\udcff"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("archive.files", '["/a", "/b\\u0000c"]'),
+        ("redis.password_file", '"/p\\u0000"'),
+        ("kafka.tls_ca_file", '"\\u0000"'),
+        ("http.host", '"127.0.0.1\\u0000"'),
+        ("kafka.bootstrap_servers", '"kafka\\u0000:9092"'),
+    ],
+)
+def test_a_null_character_is_refused(tmp_path: Path, name: str, value: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(f"{name} = {value}\n")
+
+    assert refusal(config=file).startswith(f"{name} in {file}, line 1: expected no null character, got ")
 
 
 def test_a_number_that_is_abbreviated_in_a_file_is_shown_in_digits(tmp_path: Path) -> None:
