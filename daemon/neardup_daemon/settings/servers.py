@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from neardup_daemon.settings.section import Seconds, Secret, Section
+from neardup_daemon.settings.section import ClientSeconds, Seconds, Secret, Section
 from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError
 from neardup_stream.stores.redis.config import Durability, RedisConfig
@@ -106,28 +106,28 @@ class Kafka(Section, frozen=True):
     ] = "murmur2"
     compression: Annotated[Compression, Meta(description="Compression codec of the batches sent.")] = "zstd"
     request_timeout_seconds: Annotated[
-        Seconds,
+        ClientSeconds,
         Meta(
             description="Timeout of one response of a broker, in seconds; a broker that exceeds it"
             " counts as unavailable."
         ),
     ] = 30.0
     metadata_max_age_seconds: Annotated[
-        Seconds,
+        ClientSeconds,
         Meta(
             description="How long, in seconds, new partitions of a topic may stay undetected; a shorter"
             " time costs the brokers more requests."
         ),
     ] = 30.0
     session_timeout_seconds: Annotated[
-        Seconds,
+        ClientSeconds,
         Meta(
             description="Time without a heartbeat, in seconds, after which the broker reassigns"
             " the daemon's partitions."
         ),
     ] = 30.0
     max_poll_interval_seconds: Annotated[
-        Seconds,
+        ClientSeconds,
         Meta(
             description="Longest time between two reads, in seconds, before the broker"
             " reassigns the daemon's partitions."

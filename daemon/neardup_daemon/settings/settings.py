@@ -20,6 +20,7 @@ from neardup_daemon.settings.retention import Retention
 from neardup_daemon.settings.section import Seconds, Section
 from neardup_daemon.settings.servers import Kafka, Redis
 from neardup_daemon.settings.verdicts import Clusters, Frames, Index, Sketch, Text, Verdict
+from neardup_stream.errors import ConfigError
 from neardup_stream.pipeline.in_flight import InFlightLimits
 
 __all__ = ["Settings"]
@@ -181,6 +182,18 @@ class Settings(Section, frozen=True):
     tracing: Tracing = Tracing()
     log: Log = Log()
     failpoints: Failpoints = Failpoints()
+
+    def __post_init__(self) -> None:
+        """Refuse sections that contradict each other.
+
+        Raises:
+            ConfigError: `run` would listen twice on one port.
+        """
+        http, api = self.http, self.api
+        if api.enabled and http.port and (http.host, http.port) == (api.host.strip("[]"), api.port):
+            raise ConfigError(
+                f"http.port ({http.port}) and api.port must be two ports while api.enabled is true"
+            )
 
     @classmethod
     def load(

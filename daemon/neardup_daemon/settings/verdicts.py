@@ -11,7 +11,7 @@ from neardup_stream.clusters.rules import DEFAULT_LINK_CONTAINMENT
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import MAX_WINDOW_TOKENS
 from neardup_stream.frames.lines import FrameConfig
-from neardup_stream.indexes.layout import IndexConfig
+from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 
 __all__ = ["Clusters", "Frames", "Index", "Sketch", "Text", "Verdict"]
 
@@ -83,7 +83,7 @@ class Index(Section, frozen=True):
         Raises:
             ConfigError: the numbers contradict each other.
         """
-        self.config()
+        IndexLayout(self.config())
 
     def config(self) -> IndexConfig:
         """Return these settings for the index."""
@@ -138,7 +138,9 @@ class Sketch(Section, frozen=True):
         Meta(
             ge=16,
             le=1024,
-            description="Samples of a sketch; four times as many halve the error of a resemblance.",
+            multiple_of=2,
+            description="Samples of a sketch, an even number; four times as many halve the error of a"
+            " resemblance.",
         ),
     ] = 160
     code_bits: Annotated[
@@ -179,14 +181,18 @@ class Verdict(Section, frozen=True):
     scope: Annotated[
         str,
         Meta(
+            pattern=r"^(everything|host|domain|language|meta(\.[^.]+)+)$",
+            examples=["everything", "host", "meta.site"],
             description="Within which pages a page is compared: `everything`, `host`, `domain`,"
-            " `language` or `meta.<field>`."
+            " `language` or `meta.<field>`.",
         ),
     ] = "everything"
     min_tokens: Annotated[
         int,
         Meta(
-            ge=1, description="Pages with fewer tokens are undecided: they are not indexed and match nothing."
+            ge=1,
+            le=1 << 30,
+            description="Pages with fewer tokens are undecided: they are not indexed and match nothing.",
         ),
     ] = 10
     matches_limit: Annotated[
@@ -201,6 +207,7 @@ class Verdict(Section, frozen=True):
         int,
         Meta(
             ge=0,
+            le=10**15,
             description="Number of the policy. Increase it by one to change settings that verdicts depend"
             " on in a namespace with pages.",
         ),
@@ -213,7 +220,7 @@ class Frames(Section, frozen=True):
     scope: Annotated[
         str,
         Meta(
-            pattern=r"^(host|domain|off|meta\..+)$",
+            pattern=r"^(host|domain|off|meta(\.[^.]+)+)$",
             examples=["host", "domain", "meta.site", "off"],
             description="Which pages share a frame, those of one `host`, `domain` or `meta.<field>`; `off`"
             " compares pages with their frames.",

@@ -33,6 +33,7 @@ class UrlParts(NamedTuple):
 
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f]")
 _ADDRESS = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(:[0-9]{0,5})?")
+_LARGEST_PORT = 65_535
 _PARAMETERS = frozenset(
     {
         *("db", "client_name", "health_check_interval", "max_connections", "protocol"),
@@ -158,6 +159,14 @@ class RedisConfig:
             )
 
     def _has_readable_addresses(self, parts: UrlParts) -> bool:
-        """Without a host, the password would be taken for the port."""
-        addresses = parts.netloc.rpartition("@")[2].split(",")
-        return self.scheme == "unix" or all(map(_ADDRESS.fullmatch, addresses))
+        """Without a host, the password would be taken for the port; several servers need all their ports."""
+        if self.scheme == "unix":
+            return True
+        for address in parts.netloc.rpartition("@")[2].split(","):
+            found = _ADDRESS.fullmatch(address)
+            port = found and (found[2] or "").removeprefix(":")
+            if port is None or int(port or 0) > _LARGEST_PORT:
+                return False
+            if (self.is_cluster or self.is_watched) and not port:
+                return False
+        return True

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from neardup_daemon.settings.settings import Settings
 
 from tests.unit.daemon.settings.refusals import refusal
 
@@ -21,6 +22,20 @@ from tests.unit.daemon.settings.refusals import refusal
             ["pipeline.max_batch_pages=2049"], "pipeline.max_in_flight_pages (2048)", id="batch-too-big"
         ),
         pytest.param(["kafka.events_topic=pages"], "must be three different topics", id="feeds-on-itself"),
+        pytest.param(
+            ["index.blocks=64", "index.distance_bits=63"], "leaves a prefix of 1 bits", id="short-prefix"
+        ),
+        pytest.param(
+            ["api.enabled=true", "api.port=9464"],
+            "http.port (9464) and api.port must be two ports",
+            id="two-servers-on-one-port",
+        ),
+        pytest.param(
+            ["page.fields.text=content", "page.fields.html=content"],
+            "must be three different paths",
+            id="two-forms-of-content-on-one-path",
+        ),
+        pytest.param(["pages.status=204,304"], "every page is skipped", id="statuses-without-pages"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(overrides: Sequence[str], message: str) -> None:
@@ -43,3 +58,47 @@ def test_settings_that_contradict_each_other_are_refused(overrides: Sequence[str
 )
 def test_half_of_what_security_needs_is_refused(overrides: Sequence[str], message: str) -> None:
     assert message in refusal(overrides)
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["api.port=9464"],
+        ["api.enabled=true", "api.port=0", "http.port=0"],
+        ["api.enabled=true", "api.port=9464", "http.host=127.0.0.2"],
+        ["pages.status=200,304"],
+        ["page.fields.id=url"],
+    ],
+)
+def test_settings_that_can_work_are_accepted(overrides: Sequence[str]) -> None:
+    assert Settings.load(overrides=overrides)
+
+
+@pytest.mark.parametrize(
+    ("override", "wanted"),
+    [
+        ("sketch.bins=17", "expected a whole number that's a multiple of 2, got '17'"),
+        ("verdict.scope=foo", "expected a value like 'everything' or 'host' or 'meta.site'"),
+        ("verdict.scope=meta.", "expected a value like"),
+        ("frames.scope=meta.a..b", "expected a value like"),
+        ("kafka.request_timeout_seconds=0.0001", "expected a number >= 0.001"),
+        ("kafka.session_timeout_seconds=0.0001", "expected a number >= 0.001"),
+        ("verdict.min_tokens=100000000000000000000000000000", "expected a whole number <= 1073741824"),
+        ("verdict.policy=100000000000000000000000000000", "expected a whole number <= 1000000000000000"),
+    ],
+)
+def test_a_value_that_can_never_work_is_refused(override: str, wanted: str) -> None:
+    assert f"--set {override.partition('=')[0]}: {wanted}" in refusal([override])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://h:70000/0",
+        "redis+cluster://a:1,b:70000",
+        "redis+cluster://a:1,b",
+        "redis+sentinel://a:1,b:/pages",
+    ],
+)
+def test_a_port_of_redis_that_cannot_be_is_refused(url: str) -> None:
+    assert "redis.url cannot be read" in refusal([f"redis.url={url}"])
