@@ -6,7 +6,9 @@ from time import time
 
 import pytest
 from neardup_daemon.inspect.checks import judge_api, judge_layout, judge_servers, judge_topic
+from neardup_daemon.inspect.start_checks import judge_http
 from neardup_daemon.settings.query_api import Api
+from neardup_daemon.settings.reporting import Http
 from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.stores.redis.servers import ServerFacts
@@ -62,6 +64,18 @@ def test_a_file_that_the_query_api_cannot_read_is_bad_where_daemons_serve_it(
     ran = call("run", *unread, "--set", "api.enabled=true", "--set", "http.port=0")
     assert ran.returncode == 2
     assert complaint in ran.stderr.decode()
+
+
+@pytest.mark.parametrize("host", ["a..b", "nowhere.invalid"])
+def test_a_host_without_an_address_is_bad(host: str, tmp_path: Path) -> None:
+    (http,) = judge_http(Http(host=host))
+    token = tmp_path / "token"
+    token.write_text("secret\n", encoding="utf-8")
+    (api,) = judge_api(Api(enabled=True, host=host, token_file=str(token)))
+
+    assert (http.grade, api.grade) == ("bad", "bad")
+    assert http.sentence.startswith(f"http: http.host '{host}' is no address: ")
+    assert not list(judge_http(Http()))
 
 
 def test_the_token_of_the_query_api_is_read(tmp_path: Path) -> None:

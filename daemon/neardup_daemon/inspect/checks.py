@@ -10,6 +10,7 @@ from neardup_daemon.clocks import require_same_time
 from neardup_daemon.index_schema import schema
 from neardup_daemon.inspect.committed_offsets import check_committed
 from neardup_daemon.inspect.findings import Finding
+from neardup_daemon.inspect.start_checks import judge_http, judge_tracing, unresolved
 from neardup_daemon.policy import policy
 from neardup_daemon.query_api.access import Access, server_tls
 from neardup_daemon.settings.query_api import Api
@@ -61,8 +62,9 @@ async def run_checks(settings: Settings, create_partitions: int | None) -> Async
     yield judge_layout(settings)
     for finding in judge_archives(settings):
         yield finding
-    for finding in judge_api(settings.api):
-        yield finding
+    for judged in (judge_http(settings.http), judge_api(settings.api), judge_tracing(settings.tracing)):
+        for finding in judged:
+            yield finding
     is_redis_sound, is_kafka_there = True, False
     async for finding in _check_redis(settings):
         is_redis_sound &= finding.grade != "bad"
@@ -109,7 +111,7 @@ def judge_archives(settings: Settings) -> Iterator[Finding]:
 
 
 def judge_api(api: Api) -> Iterator[Finding]:
-    """Yield whether the token and the TLS files of the daemon's query API can be read."""
+    """Yield whether the daemon's query API has an address, and its token and TLS files can be read."""
     if not api.enabled:
         return
     try:
@@ -117,6 +119,9 @@ def judge_api(api: Api) -> Iterator[Finding]:
         server_tls(api)
     except ConfigError as error:
         yield Finding("bad", f"api: {error}")
+        return
+    if (reason := unresolved(api.host.strip("[]"))) is not None:
+        yield Finding("bad", f"api: api.host {api.host!r} is no address: {reason}; correct it")
         return
     needed = [
         name

@@ -2,13 +2,14 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from importlib import import_module
 
 from neardup_daemon.metrics import Metrics
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import ConfigError
 from neardup_stream.traces import NoTracer, Tracer
 
-__all__ = ["Tracing", "build_tracing"]
+__all__ = ["Tracing", "build_tracing", "require_tracing"]
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,26 @@ def build_tracing(settings: Settings) -> Tracing:
     top_sites = settings.metrics.top_sites
     if not settings.tracing.endpoint:
         return Tracing(Metrics(top_sites), NoTracer(), _close_nothing)
+    require_tracing()
+    from neardup_daemon.telemetry.open_telemetry import TracedMetrics, open_tracer  # noqa: PLC0415 - an extra
+
+    tracer = open_tracer(settings)
+    return Tracing(TracedMetrics(top_sites), tracer, tracer.close)
+
+
+def require_tracing() -> None:
+    """Check that spans can be sent.
+
+    Raises:
+        ConfigError: the packages of the extra `tracing` are not installed.
+    """
     try:
-        from neardup_daemon.telemetry.open_telemetry import TracedMetrics, open_tracer  # noqa: PLC0415 - an extra
+        import_module("neardup_daemon.telemetry.open_telemetry")
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"tracing.endpoint is set, and {error.name} is not installed: pip install"
             " 'neardup-stream[tracing]', or leave tracing.endpoint empty"
         ) from error
-    tracer = open_tracer(settings)
-    return Tracing(TracedMetrics(top_sites), tracer, tracer.close)
 
 
 async def _close_nothing() -> None:

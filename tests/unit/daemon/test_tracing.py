@@ -7,6 +7,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+from neardup_daemon.inspect.start_checks import judge_tracing
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.telemetry.open_telemetry import OpenTelemetryTracer, TracedMetrics
 from neardup_daemon.telemetry.tracing import build_tracing
@@ -309,3 +310,6 @@ def test_an_endpoint_without_the_extra_is_refused_with_the_remedy(monkeypatch: p
 
     with pytest.raises(ConfigError, match=r"opentelemetry is not installed: pip install .*\[tracing\]"):
         build_tracing(settings)
+    (finding,) = judge_tracing(settings.tracing)
+    assert finding.grade == "bad"
+    assert "tracing: tracing.endpoint is set, and opentelemetry is not installed" in finding.sentence
