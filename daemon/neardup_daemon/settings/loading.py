@@ -6,7 +6,7 @@ by itself, so that an error names the source and the whole dotted name.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeVar
@@ -76,7 +76,8 @@ def read_settings(
     """
     known = known_settings(into)
     values: dict[str, object] = {}
-    kinds: dict[str, SourceKind] = {}
+    sources: dict[str, Given] = {}
+    refused = set[str]()
     refusals: list[str] = []
     for given in (
         *_from_file(config, known),
@@ -90,12 +91,15 @@ def read_settings(
             continue
         try:
             values[given.name] = _converted(given, known)
+            sources[given.name] = given
         except ConfigError as error:
+            refused.add(given.name)
             refusals.append(str(error))
-        kinds[given.name] = given.kind
-    if refusals:
-        raise ConfigError(_all_of(refusals))
-    return _built(into, values), kinds
+    kinds = {name: given.kind for name, given in sources.items()}
+    built = _built(into, values, refused, contradictions := list[str]())
+    if built is None or refusals:
+        raise ConfigError(_all_of([*refusals, *(each + _places(each, sources) for each in contradictions)]))
+    return built, kinds
 
 
 def _all_of(refusals: Sequence[str]) -> str:
@@ -271,11 +275,36 @@ def _variable(name: str) -> str:
     return PREFIX + name.upper().replace(".", "__")
 
 
-def _built(into: type[S], values: Mapping[str, object], prefix: str = "") -> S:
+def _built(
+    into: type[S],
+    values: Mapping[str, object],
+    refused: Collection[str],
+    contradictions: list[str],
+    prefix: str = "",
+) -> S | None:
+    """Return the struct; None if a name or value in it is refused, or values contradict each other.
+
+    Such contradictions are appended to `contradictions`.
+    """
+    is_refused = any(name.rpartition(".")[0] == prefix.removesuffix(".") for name in refused)
     parts: dict[str, object] = {}
     for name, part in parts_of(into).items():
+        full_name = prefix + name
         if not isinstance(part, Known):
-            parts[name] = _built(part, values, f"{prefix}{name}.")
-        elif prefix + name in values:
-            parts[name] = values[prefix + name]
-    return into(**parts)
+            parts[name] = _built(part, values, refused, contradictions, f"{full_name}.")
+        elif full_name in values:
+            parts[name] = values[full_name]
+    if is_refused or None in parts.values():
+        return None
+    try:
+        return into(**parts)
+    except ConfigError as error:
+        contradictions.append(str(error))
+        return None
+
+
+def _places(message: str, sources: Mapping[str, Given]) -> str:
+    """Return where the settings that a message names were given; empty if by default or `--set`."""
+    names = [name for name in sources if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", message)]
+    places = [place for name in names if (place := _named(sources[name], sources)[1]) != f"--set {name}"]
+    return f" ({', '.join(places)})" if places else ""

@@ -1,6 +1,7 @@
 """Settings that contradict each other, or can never work."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from neardup_daemon.settings.settings import Settings
@@ -102,3 +103,40 @@ def test_a_value_that_can_never_work_is_refused(override: str, wanted: str) -> N
 )
 def test_a_port_of_redis_that_cannot_be_is_refused(url: str) -> None:
     assert "redis.url cannot be read" in refusal([f"redis.url={url}"])
+
+
+def test_all_sections_that_contradict_themselves_are_reported_with_the_lines_of_the_file(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text(
+        '[index]\nshards = 3\n[api]\nhost = "0.0.0.0"\n'
+        '[kafka]\npages_topic = "neardup-events"\n[sketch]\nbins = 17\n'
+    )
+
+    refused, topics, shards, host = refusal(["redis.username=me"], config=file).split("; ", 3)
+
+    assert refused == f"sketch.bins in {file}, line 8: expected a whole number that's a multiple of 2, got 17"
+    assert topics.endswith(f"must be three different topics (kafka.pages_topic in {file}, line 6)")
+    assert shards.startswith("redis.password or its file")
+    assert f"power of two, at most 256 (index.shards in {file}, line 2); api.host '0.0.0.0'" in host
+    assert host.endswith(f"or listen on 127.0.0.1 (api.host in {file}, line 4)")
+
+
+def test_a_section_with_a_value_that_is_refused_is_not_blamed_for_its_defaults() -> None:
+    message = refusal(["index.distance_bits=many", "index.blocks=3"])
+
+    assert message == "--set index.distance_bits: expected a whole number, got 'many'"
+
+
+def test_a_section_with_a_misspelled_name_is_not_said_to_lack_it() -> None:
+    message = refusal(["api.host=0.0.0.0", "api.token_fil=/token"])
+
+    assert message.endswith("did you mean api.token_file?")
+    assert "can be reached" not in message
+
+
+def test_a_variable_that_contradicts_another_is_named() -> None:
+    message = refusal(environ={"NEARDUP_INDEX__SHARDS": "3"})
+
+    assert message.endswith("at most 256 (environment variable NEARDUP_INDEX__SHARDS)")
