@@ -13,8 +13,9 @@ __all__ = ["UNREADABLE_URL", "Durability", "RedisConfig", "UrlParts", "split_url
 Durability = Literal["master", "replica"]
 
 UNREADABLE_URL = (
-    "redis.url cannot be read: it has no white space, a port is a number, and a password has @ : / ? # [ ] %"
-    " in percent-encoding, or comes from redis.password_file"
+    "redis.url cannot be read: it has no white space, a port is a number up to 65535, which each address of a"
+    " cluster or of sentinels needs, and a password has @ : / ? # [ ] % in percent-encoding, or comes from"
+    " redis.password_file"
 )
 """Said without quoting it."""
 
