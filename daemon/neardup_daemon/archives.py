@@ -1,9 +1,9 @@
 """Open archives for commands and the daemon, and check that they fit the settings."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from neardup_daemon.logs import log_event
 from neardup_daemon.preparing import simhash_config, sketch_config
@@ -11,6 +11,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.gone import read_gone
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
+from neardup_stream.archive.layout import Header
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import SimhashConfig, schema_fields
 from neardup_stream.fingerprints.sketch import sketch_schema_fields
@@ -22,6 +23,7 @@ __all__ = [
     "archive_ids",
     "archive_schema",
     "differing_fields",
+    "distinct_archives",
     "open_archive",
     "open_archives",
     "require_text_fit",
@@ -30,6 +32,8 @@ __all__ = [
 ]
 
 _logger = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 _UNICODE: Final = "unicode"
 """The only field that may differ: characters added by a later Unicode are rare, and an archive is kept."""
@@ -94,13 +98,29 @@ def archive_ids(settings: Settings) -> list[str]:
 
 
 def open_archives(paths: Sequence[Path], settings: Settings) -> list[OpenArchive]:
-    """Open archives to compare pages with, in the order given.
+    """Open archives to compare pages with, in the order given; one that is named twice is opened once.
 
     Raises:
         ConfigError: one of them is missing, is no archive, or was made with other settings.
         CorruptData: one of them is damaged.
     """
-    return [open_archive(path, settings) for path in paths]
+    return distinct_archives((open_archive(path, settings) for path in paths), lambda each: each.index.header)
+
+
+def distinct_archives(archives: Iterable[_T], header_of: Callable[[_T], Header]) -> list[_T]:
+    """Return archives without repeats of earlier ones, whose pages would be found, and counted, twice.
+
+    A repeat is the same archive under another name, a copy of it, or a rewrite, which differs in forgets
+    only.
+
+    Args:
+        archives: open, in the order given.
+        header_of: returns the header of one.
+    """
+    distinct = dict[bytes, _T]()
+    for archive in archives:
+        distinct.setdefault(header_of(archive).rows_id, archive)
+    return list(distinct.values())
 
 
 def open_archive(path: Path, settings: Settings) -> OpenArchive:

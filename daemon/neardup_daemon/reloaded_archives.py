@@ -10,7 +10,7 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import NamedTuple
 
-from neardup_daemon.archives import open_archive
+from neardup_daemon.archives import distinct_archives, open_archive
 from neardup_daemon.logs import log_event
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.archive.gone import gone_path, read_gone
@@ -96,7 +96,9 @@ class ReloadedArchives:
             self._verify(held.archive)
 
     def current(self) -> list[OpenArchive]:
-        """Return the archives to ask now. Cost: 10 µs a file every `archive.reload_seconds`.
+        """Return the archives to ask now, without repeats.
+
+        Cost: 10 µs a file every `archive.reload_seconds`.
 
         A replaced file is opened in a thread of its own, because to verify it takes a second a GB.
         """
@@ -108,7 +110,7 @@ class ReloadedArchives:
             pairs = list(zip(self._paths, self._held, strict=True))
             self._held = [self._looked_at(path, held, is_due=is_due) for path, held in pairs]
             self._meters.refused_archives(sum(held.refused is not None for held in self._held))
-            return [held.archive for held in self._held]
+            return distinct_archives((held.archive for held in self._held), lambda each: each.index.header)
 
     def _looked_at(self, path: Path, held: _Held, *, is_due: bool) -> _Held:
         if held.renewal is not None and held.renewal.done():

@@ -10,7 +10,7 @@ import click
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from neardup_daemon.archives import require_text_fit
+from neardup_daemon.archives import distinct_archives, require_text_fit
 from neardup_daemon.prepared_tally import PreparedTally
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.settings.settings import Settings
@@ -136,7 +136,9 @@ async def find_overlaps(
         ConfigError: a file cannot be read, or an archive was frozen without passages or with other settings.
         CorruptData: a file or an archive is damaged.
     """
-    archives = [(path, PassageIndex.open(path)) for path in request.archives]
+    archives = distinct_archives(
+        ((path, PassageIndex.open(path)) for path in request.archives), lambda each: each[1].archive.header
+    )
     for path, index in archives:
         require_text_fit(path, index.archive.facts.get("schema"), settings)
     pages = list(filter(_is_one_page, request.files))

@@ -9,7 +9,7 @@ import click
 import msgspec
 import numpy as np
 
-from neardup_daemon.archives import differing_fields, require_text_fit, token_schema
+from neardup_daemon.archives import differing_fields, distinct_archives, require_text_fit, token_schema
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
@@ -143,11 +143,13 @@ def search_archives(run: SearchRun, settings: Settings) -> SearchedPages:
         raise ConfigError(
             f"name at least one archive that was frozen with search; {', '.join(map(str, pages))}: no archive"
         )
-    found = [_asked(path, query) for path in archives]
+    asked = [(path, _asked(path, query)) for path in archives]
+    distinct = distinct_archives(asked, lambda each: each[1].sliced.archive.header)
+    found = [each for _, each in distinct]
     if run.is_settled:
         found = [_by_kept_texts(each, must=not pages) for each in found]
         if pages:
-            for path, each in zip(archives, found, strict=True):
+            for path, each in distinct:
                 require_text_fit(path, each.sliced.archive.facts.get("schema"), settings)
             found = asyncio.run(_by_files(found, query, pages, settings))
     counts = tuple(_counts(each) for each in found)

@@ -38,7 +38,7 @@ def test_overlaps_name_the_page_and_the_passage_until_it_is_forgotten(crawl: Pat
     quoting, short = crawl.with_name("quoting.txt"), crawl.with_name("short.html")
     quoting.write_text(f"Our own words. {' '.join(said[10:60])}. Our own words again, naïvely.")
     short.write_text("<p>Too short.")
-    against = (str(quoting), str(short), "--against", str(path))
+    against = (str(quoting), str(short), "--against", str(path), "--against", f"{path.parent}/./{path.name}")
 
     frozen = call("freeze", str(crawl), "-o", str(path), "--with", "passages,texts")
     found, none = map(json.loads, call("overlap", *against).stdout.splitlines())

@@ -34,7 +34,11 @@ def freeze(path: Path, *pages: FrozenPage, settings: Settings = SETTINGS, unicod
 
 
 def reloading(
-    path: Path, on_match: Literal["report", "skip"] = "report", meters: PipelineMeters = _NO_METERS
+    path: Path,
+    on_match: Literal["report", "skip"] = "report",
+    meters: PipelineMeters = _NO_METERS,
+    other: Path | None = None,
 ) -> ReloadedArchives:
-    archive = replace(SETTINGS.archive, files=(str(path),), reload_seconds=1e-9, on_match=on_match)
+    files = tuple(map(str, filter(None, (path, other))))
+    archive = replace(SETTINGS.archive, files=files, reload_seconds=1e-9, on_match=on_match)
     return ReloadedArchives(replace(SETTINGS, archive=archive), meters)

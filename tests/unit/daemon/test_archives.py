@@ -2,6 +2,7 @@
 
 import fcntl
 import logging
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -51,6 +52,18 @@ def test_another_unicode_is_only_warned_of(path: Path, caplog: pytest.LogCapture
         open_archive(path, SETTINGS)
 
     assert "archive_unicode_differs" in caplog.text
+
+
+def test_an_archive_its_link_its_copy_and_its_rewrite_are_asked_once(path: Path, tmp_path: Path) -> None:
+    link, copy, rewritten = (tmp_path / name for name in ("link.nda", "copy.nda", "rewritten.nda"))
+    link.symlink_to(path)
+    shutil.copyfile(path, copy)
+    rewrite_without(path, rewritten, replaces=False)
+    page = frozen_page(1).logged.id
+
+    answer = query_archives(page, [path, link, copy, rewritten], SETTINGS)
+
+    assert [entry.archive for entry in answer.entries] == [path.name]
 
 
 def test_without_sketches_there_are_no_archives() -> None:

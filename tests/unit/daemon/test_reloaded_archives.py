@@ -1,6 +1,7 @@
 """Archives of a daemon whose files are replaced: new ones are asked, bad ones refused."""
 
 import logging
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -63,6 +64,17 @@ def test_a_replaced_archive_is_asked_anew(path: Path) -> None:
 
     assert page_counts(archives) == [2]  # while the new one is verified, in a thread
     wait_until(lambda: page_counts(archives) == [1], RELOAD_SECONDS)
+
+
+def test_an_archive_that_is_named_twice_is_asked_once_until_its_second_name_has_another(path: Path) -> None:
+    copy = path.with_name("copy.nda")
+    shutil.copyfile(path, copy)
+    archives = reloading(path, other=copy)
+    assert page_counts(archives) == [2]
+
+    freeze(copy, frozen_page(3))
+
+    wait_until(lambda: page_counts(archives) == [2, 1], RELOAD_SECONDS)
 
 
 def test_where_a_match_decides_forgets_are_seen_and_another_archive_is_refused(
