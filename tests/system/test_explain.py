@@ -1,7 +1,9 @@
 """`explain`: files, standard input and stored pages, in any mixture."""
 
 import json
+import os
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -116,6 +118,24 @@ def test_a_missing_file_is_reported_where_no_index_can_be_asked(tmp_path: Path) 
     assert run.returncode == 3
     assert b"there is no file 'missing.json'" in run.stderr
     assert b"given.json" not in run.stderr
+
+
+def test_a_page_is_read_from_a_pipe_that_is_named(files: tuple[str, str], tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_bytes, args=(Path(files[0]).read_bytes(),), daemon=True)
+
+    writer.start()
+    explanation = explanation_of(str(pipe), files[1])
+
+    assert explanation["verdict"] == "near"
+
+
+def test_a_directory_in_the_place_of_a_page_is_named(files: tuple[str, str], tmp_path: Path) -> None:
+    run = call("explain", files[0], str(tmp_path), "--redis-url", "redis://127.0.0.1:1")
+
+    assert run.returncode == 3
+    assert f"{str(tmp_path)!r} is a directory; as the id of a page: ".encode() in run.stderr
 
 
 def test_an_unknown_page_is_reported(held: StoredIndex) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from stat import S_ISDIR
 from typing import NamedTuple
 
 from neardup_daemon.preparing import build_preparation, build_viewer, sketch_config
@@ -134,7 +135,7 @@ async def find_stored(name: str, stores: PageStores) -> AskedPage:
 
 @contextmanager
 def reporting_no_file(*names: str) -> Iterator[None]:
-    """Say of an error of the block which of the names look like paths: perhaps a file was meant, and no page.
+    """Say of an error of the block which of the names are directories, or look like paths of files.
 
     Raises:
         ConfigError: the index was not found, or not the page, and a name looks like the path of a file.
@@ -159,18 +160,24 @@ def _file_said(name: str) -> str:
     ''
     >>> _file_said("pages/no-such.html")
     "there is no file 'pages/no-such.html'"
+    >>> _file_said("..")
+    "'..' is a directory"
     """
-    if "://" in name or not (name.startswith(_FILE_BEGINNINGS) or name.lower().endswith(_FILE_ENDINGS)):
+    if "://" in name:
         return ""
     try:
-        is_file = Path(name).is_file()
+        is_directory = S_ISDIR(Path(name).stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return f"there is no file {name!r}" if _is_like_a_path(name) else ""
     except OSError:
         return ""
-    return (
-        f"the file {name!r} is not read: give its page to - instead"
-        if is_file
-        else f"there is no file {name!r}"
-    )
+    if is_directory:
+        return f"{name!r} is a directory"
+    return f"the file {name!r} is not read: give its page to - instead" if _is_like_a_path(name) else ""
+
+
+def _is_like_a_path(name: str) -> bool:
+    return name.startswith(_FILE_BEGINNINGS) or name.lower().endswith(_FILE_ENDINGS)
 
 
 def read_given(source: str, settings: Settings) -> AskedPage:

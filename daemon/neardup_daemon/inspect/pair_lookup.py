@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from stat import S_ISCHR, S_ISFIFO, S_ISREG
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -27,7 +28,8 @@ def given_pages(names: Sequence[str], settings: Settings) -> Mapping[str, AskedP
     """
     if list(names).count(STDIN) > 1:
         raise ConfigError("both pages are '-': only one of them can come from standard input")
-    return {name: read_given(name, settings) for name in names if name == STDIN or _is_file(name)}
+    given = [name for name in dict.fromkeys(names) if name == STDIN or _is_file(name)]  # a pipe is read once
+    return {name: read_given(name, settings) for name in given}
 
 
 def frozen_pages(names: Sequence[str], archives: Sequence[OpenArchive]) -> Mapping[str, AskedPage]:
@@ -88,8 +90,12 @@ def common_keys(first: AskedPage, second: AskedPage) -> tuple[str, ...] | UnsetT
 
 
 def _is_file(name: str) -> bool:
-    """Return False also for an id that no file could have as its name."""
+    """Return whether a page can be read there: a file, a pipe or a character device, such as /dev/stdin.
+
+    It is False also for an id that no file could have as its name.
+    """
     try:
-        return Path(name).is_file()
+        mode = Path(name).stat().st_mode
     except OSError:
         return False
+    return S_ISREG(mode) or S_ISFIFO(mode) or S_ISCHR(mode)
