@@ -25,6 +25,7 @@ from neardup_daemon.settings.settings_names import (
     shown_name,
     shown_variable,
 )
+from neardup_daemon.settings.text_lists import has_other_integers, list_items
 from neardup_stream.errors import ConfigError
 
 __all__ = ["Given", "SourceKind", "read_settings"]
@@ -179,23 +180,16 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
 
 
 def _convert(given: Given, setting: Known) -> object:
-    """Convert a value: a file has types; elsewhere all is text, with commas between the items of a list."""
+    """Convert a value: a file has types; elsewhere all is text."""
     if given.kind == "file":
         return msgspec.convert(given.value, setting.type)
     text: object = given.value
     if isinstance(setting.default, tuple):
-        text = [item.strip() for item in str(given.value).strip("[] ").split(",") if item.strip()]
+        text = list_items(str(given.value))
     value = msgspec.convert(text, setting.type, strict=False)
-    if _has_other_integers(text, value):
+    if has_other_integers(text, value):
         raise msgspec.ValidationError("Expected `int` in plain digits")
     return value
-
-
-def _has_other_integers(text: object, value: object) -> bool:
-    """Return whether integers were read from text that is not their decimal digits, such as 1e3."""
-    if isinstance(text, list) and isinstance(value, tuple):
-        return any(map(_has_other_integers, text, value))
-    return type(value) is int and text != str(value)
 
 
 def _without_line_end(value: object, setting: Known) -> object:

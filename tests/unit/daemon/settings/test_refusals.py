@@ -151,6 +151,15 @@ def test_a_section_that_is_like_no_other_is_followed_by_where_to_look(tmp_path: 
         pytest.param(
             "pages.status=200,x", "--set pages.status: expected a whole number, got '200,x'", id="list-item"
         ),
+        *(
+            pytest.param(
+                f"archive.files={text}",
+                "--set archive.files: expected items with commas between them, or a list as JSON,"
+                f" got {text!r}",
+                id=name,
+            )
+            for text, name in (("[a.nda, b.nda]", "list-without-quotes"), ("[" * 20_000, "nested-list"))
+        ),
         pytest.param(
             "kafka.first_start=now",
             "--set kafka.first_start: expected one of earliest, latest, fail, got 'now'",

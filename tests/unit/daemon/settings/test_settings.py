@@ -87,6 +87,22 @@ def test_a_list_is_written_with_commas_outside_the_file(text: str) -> None:
     assert settings.pages.status == (200, 404)
 
 
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ('["a", "b, c"]', ("a", "b, c")),
+        (' [ "[a].nda" ] ', ("[a].nda",)),
+        ("[]", ()),
+        ('"a",b]', ('"a"', "b]")),
+    ],
+    ids=["items", "brackets-in-an-item", "empty", "no-json"],
+)
+def test_a_list_that_begins_with_a_bracket_is_json(text: str, files: tuple[str, ...]) -> None:
+    settings = Settings.load(None, (), {"NEARDUP_ARCHIVE__FILES": text})
+
+    assert settings.archive.files == files
+
+
 def test_foreign_names_reach_the_decoder_and_own_names_do_not(tmp_path: Path) -> None:
     file = tmp_path / "crawl.toml"
     file.write_text('[page.fields]\nhtml = "content"\nurl = "target.url"\n')
