@@ -58,8 +58,24 @@ def test_what_is_shown_is_a_settings_file_that_says_the_same(
 
     second = shown(capsys, "--config", str(again))
 
-    assert tomllib.loads(second) == tomllib.loads(first)
+    secret = tomllib.loads(second)["redis"].pop("url")
+    assert secret == Settings().redis.url
+    assert tomllib.loads(second.replace(f'url = "{secret}"', "")) == tomllib.loads(first)
     assert tomllib.loads(first)["pages"]["status"] == [200, 304]
+
+
+@pytest.mark.parametrize("name", ["redis.password", "redis.url"], ids=["a-secret", "a-secret-in-a-url"])
+def test_what_has_a_secret_is_a_comment_that_sets_nothing(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    section, key = name.split(".")
+    monkeypatch.setenv(f"NEARDUP_{section}__{key}".upper(), "redis://x:hunter2@h/0")
+    first = shown(capsys)
+
+    assert key not in tomllib.loads(first)[section]
+    (line,) = (line for line in first.splitlines() if "***" in line)
+    assert line.startswith(f"# {key} = ")
+    assert line.endswith("  # environment")
 
 
 def test_each_line_says_where_its_value_came_from(

@@ -1,7 +1,7 @@
 """`config show` and `config schema`: print the settings in force, and a schema of all settings."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -31,8 +31,8 @@ def config() -> None:
 def show(config: Path | None, overrides: Sequence[str | Given], *, as_json: bool) -> None:
     """Print the settings in force.
 
-    Each line says where its value came from; secrets are ***. What is printed is a settings file, but for
-    names of files that are not UTF-8:
+    Each line says where its value came from. What is printed is a settings file; what has secrets is a
+    comment in it, with *** in their places, and so is a name of a file that is not UTF-8:
 
         neardup-stream config show --config crawl.toml --set index.blocks=5
     """
@@ -45,7 +45,8 @@ def show(config: Path | None, overrides: Sequence[str | Given], *, as_json: bool
         click.echo(_as_json(values), nl=False)
         return
     origins = {name: kinds.get(name, "default") + _not_writable(settings, name) for name in known}
-    click.echo(_as_toml(values, origins), nl=False)
+    hidden = {name for name, value in values.items() if value != attrgetter(name)(settings)}
+    click.echo(_as_toml(values, origins, hidden), nl=False)
 
 
 @config.command()
@@ -85,15 +86,22 @@ def _not_writable(settings: Settings, name: str) -> str:
     return "" if is_writable else ", not UTF-8: TOML cannot hold it"
 
 
-def _as_toml(values: Mapping[str, object], origins: Mapping[str, str]) -> str:
-    """TOML values are written as JSON, which they equal for strings, numbers, booleans and lists of these."""
+def _as_toml(values: Mapping[str, object], origins: Mapping[str, str], hidden: Container[str]) -> str:
+    """TOML values are written as JSON, which they equal for strings, numbers, booleans and lists of these.
+
+    Args:
+        values: to show, by their names.
+        origins: where each came from.
+        hidden: names of those that differ from the settings in force: their lines are comments.
+    """
     lines: list[str] = []
     for section, settings in groupby((name.rpartition(".") for name in values), key=itemgetter(0)):
         lines += ["", f"[{section}]"]
         for _, _, key in settings:
             name = f"{section}.{key}"
             value = msgspec.json.encode(values[name]).decode()
-            lines.append(f"{key} = {value}  # {origins[name]}")
+            mark = "# " if name in hidden else ""
+            lines.append(f"{mark}{key} = {value}  # {origins[name]}")
     return "\n".join(lines[1:]) + "\n"
 
 
