@@ -30,7 +30,7 @@ from neardup_daemon.exit_codes import (
     exit_code_of,
     leaves,
 )
-from neardup_daemon.logs import are_for_collectors, log_event, silence_library_logs
+from neardup_daemon.logs import are_for_collectors, log_event, silence_library_logs, write_warnings_as_text
 from neardup_daemon.redaction import redact
 from neardup_daemon.standard_streams import discard
 from neardup_daemon.terminal import PROGRAM, printable
@@ -163,6 +163,7 @@ def main(argv: Sequence[str]) -> int:
         line, but for our own bugs, which are logged with their traceback.
     """
     silence_library_logs()
+    write_warnings_as_text()
     command = next((word for word in argv if not word.startswith("-")), "")
     on_compilation(functools.partial(_say_that_kernels_are_compiled, command, _is_said[command]))
     try:

@@ -23,6 +23,7 @@ __all__ = [
     "configure_logs",
     "log_event",
     "silence_library_logs",
+    "write_warnings_as_text",
 ]
 
 LogFormat = Literal["json", "text"]
@@ -55,6 +56,17 @@ def silence_library_logs() -> None:
     """Drop what libraries log until logs are set up: our own errors say what is wrong."""
     for library in _CHATTY_LIBRARIES:
         logging.getLogger(library).addHandler(logging.NullHandler())
+
+
+def write_warnings_as_text() -> None:
+    """Write warnings and errors to standard error as text, in a command that sets up no logs.
+
+    Python's own handler of last resort writes the bare name of an event, without its fields.
+    """
+    handler = _ToStandardError()
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(_Text(is_dated=not sys.stderr.isatty()))
+    logging.lastResort = handler
 
 
 def are_for_collectors() -> bool:
@@ -113,7 +125,7 @@ class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         fields = "".join(f"  {name}={printable(value)}" for name, value in _fields(record).items())
         time = _timestamp(record) if self.is_dated else _time(record).astimezone().strftime("%H:%M:%S")
-        line = f"{time} {record.levelname.lower():8}{printable(redact(record.getMessage()))}{fields}"
+        line = f"{time} {record.levelname.lower():7} {printable(redact(record.getMessage()))}{fields}"
         if not record.exc_info:
             return line
         traceback = redact(self.formatException(record.exc_info)).splitlines()

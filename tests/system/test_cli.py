@@ -1,4 +1,5 @@
 import json
+import logging
 import os
 import shlex
 import subprocess
@@ -163,6 +164,19 @@ def test_our_own_bug_is_logged_with_its_traceback_and_exits_70(caplog: pytest.Lo
     assert record.getMessage() == "internal_error"
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], InvariantBroken)
+
+
+def test_our_own_bug_is_printed_with_the_remedy_by_a_command_that_writes_no_logs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    monkeypatch.setattr(logging, "lastResort", None)
+
+    assert main(["fail", "bug"]) == 70
+
+    head, *traceback = capsys.readouterr().err.splitlines()
+    assert "critical internal_error  remedy=this is a bug in neardup-stream" in head
+    assert traceback[-1] == "neardup_stream.errors.InvariantBroken: a promise"
 
 
 def test_no_command_at_all_shows_the_help_and_exits_2(capsys: pytest.CaptureFixture[str]) -> None:

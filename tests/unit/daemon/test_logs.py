@@ -7,7 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import click
 import pytest
-from neardup_daemon.logs import LogFormat, configure_command_logs, configure_logs, log_event
+from neardup_daemon.logs import (
+    LogFormat,
+    configure_command_logs,
+    configure_logs,
+    log_event,
+    write_warnings_as_text,
+)
 from neardup_daemon.progress import count_progress
 from neardup_daemon.repeated_lines import RepeatedLines
 
@@ -188,6 +194,19 @@ def test_a_command_logs_text_to_a_terminal_and_the_configured_format_elsewhere(
     log_event(logger, "started")
 
     assert stream.getvalue().endswith("started\n") == is_terminal
+
+
+def test_a_warning_before_logs_are_set_up_has_its_fields(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    monkeypatch.setattr(logging, "lastResort", None)
+
+    write_warnings_as_text()
+    log_event(logger, "partial_output_kept", level=logging.WARNING, path="/out/.partial")
+    log_event(logger, "stopped")
+
+    assert capsys.readouterr().err.endswith(" warning partial_output_kept  path=/out/.partial\n")
 
 
 @pytest.mark.parametrize("is_configured_first", [True, False])
