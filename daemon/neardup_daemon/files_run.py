@@ -144,7 +144,8 @@ async def run_over_files(
             loop = build_loop(
                 settings, stores, source, publication, opened.preparation, runtime, archives=opened.archives
             )
-            await run_until_stopped(loop.run, stop, settings.pipeline.drain_seconds, _rest(run))
+            drain_seconds = settings.pipeline.drain_seconds
+            await run_until_stopped(loop.run, stop, drain_seconds, _rest(run), lambda: retries.latest_error)
             has_read_all = source.is_exhausted or not stop.requested.is_set()
             if objection := objects():
                 raise _refused(objection, outputs.dead_letters, source.damage, notes)
@@ -152,7 +153,7 @@ async def run_over_files(
             await opened.files.aclose()
             results.note_named()
             if has_read_all and not results.unwritten:
-                stop.let_finish(settings.pipeline.drain_seconds)  # half an end would lose half of the events
+                stop.let_finish(drain_seconds)  # half an end would lose half of the events
                 await loop.end()
     is_cut_short = stop.is_cut_short or stop.exit_code != OK
     is_complete = has_read_all and not is_cut_short

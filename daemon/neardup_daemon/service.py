@@ -141,6 +141,7 @@ async def _serve(
                 stop,
                 settings.pipeline.drain_seconds,
                 "what was not committed will be read again",
+                lambda: retries.latest_error,
                 lambda: health.become("draining"),
             )
     counts = metrics.outcome_counts()

@@ -109,6 +109,7 @@ async def run_until_stopped(
     stop: Stop,
     drain_seconds: float,
     rest: str,
+    latest_error: Callable[[], Exception | None],
     on_drain: Callable[[], None] = lambda: None,
 ) -> None:
     """Run a loop; once asked to stop it has `drain_seconds` to finish.
@@ -118,6 +119,7 @@ async def run_until_stopped(
         stop: asks for it.
         drain_seconds: from then on.
         rest: what happens to what did not finish, for the error.
+        latest_error: returns why a step is repeated at that moment, for the error; None where none is.
         on_drain: called when it is asked.
 
     Raises:
@@ -131,9 +133,12 @@ async def run_until_stopped(
             on_drain()
             await asyncio.wait({running}, timeout=drain_seconds)
         if not running.done():
+            cause = latest_error()
+            because = f": {cause}" if cause else ""
             raise DependencyLost(
-                f"batches in flight did not finish within pipeline.drain_seconds ({drain_seconds:g}); {rest}"
-            )
+                "batches in flight did not finish within pipeline.drain_seconds"
+                f" ({drain_seconds:g}){because}; {rest}"
+            ) from cause
         await running
     finally:
         for task in (running, asked):

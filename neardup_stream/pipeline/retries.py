@@ -92,6 +92,11 @@ class Retries:
         self._on_unavailable = on_unavailable
         self._waits: list[_Wait] = []
 
+    @property
+    def latest_error(self) -> Unavailable | None:
+        """Return why the step failed that began to be repeated last; None while none is."""
+        return self._waits[-1].error if self._waits else None
+
     async def retry(self, step: Callable[[], Awaitable[T]]) -> T:
         """Await `step()`, again and again while it raises Unavailable; it must be safe to repeat.
 
@@ -111,7 +116,7 @@ class Retries:
             self._waits.remove(wait)
         if not self._is_waited_for(wait.failure):
             _logger.info("dependency_back")
-        self._on_unavailable(self._waits[-1].error if self._waits else None)
+        self._on_unavailable(self.latest_error)
         return result
 
     async def _retry_until_deadline(

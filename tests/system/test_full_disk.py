@@ -133,4 +133,5 @@ def test_a_stop_while_the_output_is_full_ends_within_its_time_with_3(tmp_path: P
             dedup.kill()
 
     assert code == 3
-    assert "within pipeline.drain_seconds (0.5); the same command begins again" in log.read_text()
+    (error,) = (line for line in log.read_text().splitlines() if "pipeline.drain_seconds (0.5): " in line)
+    assert error.index(trouble.decode()) < error.index("; the same command begins again")
