@@ -285,7 +285,7 @@ def fault_of(error: Exception, *, is_cluster: bool = False) -> Fault:
 
 def not_replicated(seconds: float) -> NeardupError:
     """Return what to raise when no replica has acknowledged a write within so many seconds."""
-    return _error(_NOT_REPLICATED, f"waited {seconds:g} seconds")
+    return _error(_NOT_REPLICATED, f"no replica acknowledged a write within {seconds:g} seconds")
 
 
 @contextmanager
