@@ -13,6 +13,7 @@ from neardup_daemon.commands.completion import FILE_NAME, NamedPath, complete_li
 from neardup_daemon.commands.options import (
     Number,
     WholeNumber,
+    is_given,
     settings_files,
     with_settings,
     with_state,
@@ -205,9 +206,11 @@ def _key_kinds(written: str) -> "frozenset[KeyKind]":
 
 
 def _require_texts_enough(origin: "Origin", parts: frozenset[str], key_kinds: "frozenset[KeyKind]") -> None:
-    """Refuse what cannot be made of the origin: an index keeps no texts."""
+    """Refuse options of parts that are left out, and what an index, which keeps no texts, cannot give."""
     if key_kinds != {"bands"} and "archive" not in parts:
         raise click.UsageError("--keys is for the part 'archive', which --with leaves out")
+    if is_given("common_pages") and "passages" not in parts:
+        raise click.UsageError("--common is for the part 'passages', which --with leaves out")
     if origin != "index":
         return
     if "fuzzy" in key_kinds:

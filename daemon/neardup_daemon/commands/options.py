@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
 from neardup_daemon.commands.completion import NamedPath, complete_settings, complete_words
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, default_workers
@@ -139,6 +140,12 @@ def settings_files(settings: Settings) -> list[str]:
     config = click.get_current_context().meta[_SETTINGS_FILE]
     named = [attrgetter(name)(settings) for name in _KNOWN if name.endswith("_file")]
     return [str(path) for path in (config, *named) if path]
+
+
+def is_given(parameter: str) -> bool:
+    """Return whether an option of the running command is on the command line, under its parameter's name."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is ParameterSource.COMMANDLINE
 
 
 def report_ignored_variables() -> None:

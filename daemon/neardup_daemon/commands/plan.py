@@ -5,7 +5,7 @@ from functools import partial
 import click
 
 from neardup_daemon.commands.answers import print_answer
-from neardup_daemon.commands.options import Count, Number, WholeNumber, with_json, with_settings
+from neardup_daemon.commands.options import Count, Number, WholeNumber, is_given, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
 
 __all__ = ["plan"]
@@ -76,7 +76,12 @@ def plan(
     \b
         neardup-stream plan --pages 500M --rate 5000 --words 600 --recall-at 20
     """  # noqa: D301 - the backspace makes click keep the line breaks below
-    if context.invoked_subcommand is not None:
+    if (subcommand := context.invoked_subcommand) is not None:
+        for option in context.command.params:
+            if is_given(option.name or ""):
+                raise click.UsageError(
+                    f"{option.opts[0]} is not for 'plan {subcommand}': write its options behind it"
+                )
         return
     if pages is None:
         raise click.UsageError("say how many pages are to be kept: --pages 20M")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from neardup_daemon.commands.options import with_settings
+from neardup_daemon.commands.options import is_given, with_settings
 from neardup_daemon.logs import log_event
 from neardup_daemon.settings.environment import ignored_variables
 from neardup_daemon.settings.known import known_settings
@@ -47,6 +47,8 @@ def run(settings: Settings, *, embedded: bool) -> int:
 
         neardup-stream run --config neardup.toml
     """
+    if embedded and is_given("redis_url"):
+        raise click.UsageError("--embedded starts a private Redis, --redis-url names another one: choose")
     if ignored := ignored_variables(os.environ, known_settings(Settings)):
         log_event(_logger, "environment_ignored", level=logging.WARNING, variables=ignored)
     from neardup_daemon.forked_workers import forked_workers  # noqa: PLC0415 - Kafka, Redis and Numba load only for a valid run

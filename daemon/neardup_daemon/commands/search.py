@@ -6,7 +6,7 @@ import click
 
 from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.completion import NamedPath
-from neardup_daemon.commands.options import WholeNumber, with_json, with_settings
+from neardup_daemon.commands.options import WholeNumber, is_given, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import print_warnings
 
@@ -55,6 +55,8 @@ def search(
         neardup-stream search 'cold AND (war OR peace) AND NOT "press release"' october.nda --settle
         neardup-stream search 'cold war' october.nda --settle october-*.warc.gz
     """  # noqa: D301 - the backspace makes click keep the line breaks below
+    if is_count and is_given("limit"):
+        raise click.UsageError("--count shows no pages, so there is nothing to --limit")
     from neardup_daemon.inspect.searching import SearchRun, operator_hint, readable, search_archives  # noqa: PLC0415 - arrays are not for --help
 
     found = search_archives(SearchRun(query, files, settle, 0 if is_count else limit), settings)

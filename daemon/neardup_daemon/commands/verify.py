@@ -7,7 +7,7 @@ import click
 
 from neardup_daemon.commands.answers import print_answer
 from neardup_daemon.commands.completion import NamedPath
-from neardup_daemon.commands.options import Number, with_json, with_settings, with_state
+from neardup_daemon.commands.options import Number, is_given, with_json, with_settings, with_state
 from neardup_daemon.exit_codes import CORRUPT_DATA, OK
 from neardup_daemon.progress import part_progress
 from neardup_daemon.settings.settings import Settings
@@ -74,6 +74,8 @@ def verify(
 
     if bool(pages) != bool(events) or ((dead_letters or state_dir) and not pages):
         raise click.UsageError("--pages and --events go together, and --dead-letters and --state with them")
+    if pages and is_given("wait_seconds"):
+        raise click.UsageError("--wait is for a group that reads the pages topic, not for runs of 'dedup'")
     with part_progress() as on_part:
         if events:
             files = FilesOfRuns(tuple(map(str, pages)), events, dead_letters, state_dir)

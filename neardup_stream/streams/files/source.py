@@ -199,8 +199,10 @@ def check_inputs(paths: Sequence[str], other_endings: Sequence[str] = ()) -> Non
         other_endings: of names that the caller reads itself, to be named beside ours.
 
     Raises:
-        ConfigError: one is missing, unreadable, or of an unknown type.
+        ConfigError: one is missing, unreadable, or of an unknown type, or standard input is named twice.
     """
+    if list(paths).count(STDIN) > 1:
+        raise ConfigError("standard input (-) is named twice: its pages can be read once")
     for path in paths:
         _format_of(path, other_endings)
 

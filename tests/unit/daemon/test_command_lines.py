@@ -51,6 +51,29 @@ def test_numbers_that_no_machine_has_are_refused(
 
 
 @pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("freeze {} -o a.nda --common 3", "--common is for the part 'passages'"),
+        ("verify --pages {} --events {} --wait 9", "--wait is for a group that reads the pages topic"),
+        ("search word {} --count --limit 1", "--count shows no pages"),
+        ("plan --pages 20M search --pages 3 --terms 5", "--pages is not for 'plan search'"),
+        ("plan --set http.port=1 search --pages 3 --terms 5", "--set is not for 'plan search'"),
+        ("run --embedded --redis-url redis://nowhere:1", "--embedded starts a private Redis"),
+        ("dedup - -", "standard input (-) is named twice"),
+        ("freeze - {} - -o a.nda", "standard input (-) is named twice"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(
+    command: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crawl = tmp_path / "crawl.jsonl"
+    crawl.write_bytes(b"")
+
+    assert main(command.format(crawl, crawl).split()) == USAGE
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     "module",
     [
         "files_run",
