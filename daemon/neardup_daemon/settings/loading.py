@@ -256,6 +256,10 @@ def _form_of(setting: Known) -> str:
 
 
 def _suggestion(given: Given, known: Iterable[str]) -> str:
+    if inside := next((name for name in known if name.startswith(f"{given.name}.")), None):
+        return (
+            f"; {given.name} is a section, written [{given.name}] in a file, with settings such as {inside}"
+        )
     if isinstance(given.value, dict):  # a table of the file that is no section
         section = closest_section(given.name, known)
         return f"; did you mean [{section}]?" if section else _SEE_ALL

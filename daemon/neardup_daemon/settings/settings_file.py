@@ -40,6 +40,8 @@ _QUOTED_KEYS = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)
 _PLACE = re.compile(r" \(at (?:line ([0-9]+), column [0-9]+|end of document)\)\Z")
 _REPETITION = "Cannot overwrite a value"
 """How the parser's message about a key that is set twice begins, in Python 3.11 and later."""
+_REDECLARATION = "Cannot declare "
+"""The same about a table."""
 
 
 def read_settings_file(path: Path) -> tuple[Mapping[str, Any], str]:
@@ -93,13 +95,19 @@ def _without_keys(message: str) -> str:
 
 
 def _repetition(message: str, text: str) -> str:
-    """Return which line sets a key again, which the parser does not say; empty if none does for certain."""
+    """Return which line sets a key or declares a table again, which the parser does not say.
+
+    It is empty if none does for certain.
+    """
     place = _PLACE.search(message)
-    if not message.startswith(_REPETITION) or place is None:
+    if not message.startswith((_REPETITION, _REDECLARATION)) or place is None:
         return ""
     lines = _STRING_OR_COMMENT.sub(_blanked, text).split("\n")
+    names = list(_names(lines[: int(place[1] or len(lines))]))
+    if message.startswith(_REDECLARATION):
+        return _redeclaration(names)
     first = dict[str, int]()  # of one table: no later one may continue it
-    for number, name in _names(lines[: int(place[1] or len(lines))]):
+    for number, name in names:
         if name.endswith("."):
             first.clear()
         elif name in first:
@@ -107,6 +115,13 @@ def _repetition(message: str, text: str) -> str:
         else:
             first[name] = number
     return ""
+
+
+def _redeclaration(names: Sequence[tuple[int, str]]) -> str:
+    """Return which line declares a table again; empty if the last of these names is no such table."""
+    number, table = names[-1] if names else (0, "")
+    earlier = [line for line, name in names[:-1] if name == table]
+    return f": line {number} declares the table of line {earlier[-1]} again" if earlier else ""
 
 
 def _blanked(found: re.Match[str]) -> str:

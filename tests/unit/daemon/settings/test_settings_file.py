@@ -147,14 +147,41 @@ def test_a_key_that_is_set_twice_is_named_by_its_lines(content: str, place: str,
 
 
 @pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("[http]\nport = 1\n[log]\n\n[http]\n", ": line 5 declares the table of line 1 again"),
+        ("[[x]]\n[x.y]\n[[x]]\n[x.y]\n[x.y]\n", ": line 5 declares the table of line 4 again"),
+    ],
+    ids=["plain", "below-arrays"],
+)
+def test_a_table_that_is_declared_twice_is_named_by_its_lines(
+    content: str, place: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(content)
+
+    assert refusal(config=file).endswith(place)
+
+
+@pytest.mark.parametrize("content", ["[[http]]\nport = 1\n", "http = 3\n"], ids=["of-tables", "no-table"])
+def test_a_section_in_another_form_is_named_as_one(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(content)
+
+    assert "; http is a section, written [http] in a file, with settings such as http." in refusal(
+        config=file
+    )
+    assert "; page.fields is a section, " in refusal(["page.fields=x"])
+
+
+@pytest.mark.parametrize(
     "content",
     [
         "[[x]]\n[x.y]\na = 1\n[[x]]\n[x.y]\na = 2\n[z\n",
-        "[a]\nx = 1\n[a]\nx = 2\n",
         "x = [\nb = 1,\nb = 2\n]\n",
         "[a]\nx = 1\nx.y = 2\nx = [\n",
     ],
-    ids=["below-arrays", "a-table-twice", "a-list", "another-error-before"],
+    ids=["below-arrays", "a-list", "another-error-before"],
 )
 def test_what_is_no_key_that_is_set_twice_is_not_named_as_one(content: str, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
