@@ -18,7 +18,7 @@ __all__ = ["demo"]
 @with_settings("index.distance_bits", "index.blocks")
 @click.option(
     "--pages",
-    type=WholeNumber(max=1_000_000),
+    type=WholeNumber(80, 1_000_000),  # MIN_PAGES, which --help does not wait for
     default=1_800,
     show_default=True,
     help="How many records to generate.",

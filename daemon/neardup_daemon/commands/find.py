@@ -95,8 +95,10 @@ def find_clusters(source: str, target: str, blocks: int, distance: int) -> None:
 def _find(
     source: str, target: str, blocks: int, distance: int, answer: Callable[[Words, int], Iterable[str]]
 ) -> None:
-    if distance >= WORD_BITS:
-        raise ConfigError(f"distance ({distance}) must be at most {WORD_BITS - 1}")
+    if not 0 <= distance < WORD_BITS:
+        raise ConfigError(f"--distance ({distance}) must be 0 to {WORD_BITS - 1}")
+    if blocks <= distance:
+        raise ConfigError(f"--blocks ({blocks}) must be greater than --distance ({distance})")
     check_blocks(blocks, distance)
     with working("reading hashes"):
         words = _read(source)

@@ -227,9 +227,10 @@ def _report(output: Path, frozen: "Frozen", seconds: float) -> None:
         if filled.archived_count
         else ""
     )
+    a_page = f" ({size / built.page_count:.0f} a page)" if built.page_count else ""
     click.echo(
         f"{printable(str(output))}: {counted(built.page_count, 'page')}, {counted(size, 'byte')}"
-        f" ({size / max(built.page_count, 1):.0f} a page), in {seconds:.1f} s;"
+        f"{a_page}, in {seconds:.1f} s;"
         f" {built.repeat_count:,} replaced by later ones,{archived}"
         f" {built.unindexed_count - filled.archived_count:,} too short to be compared,"
         f" {counted(filled.dead_letter_count, 'dead letter')}, {filled.skipped.total():,} skipped"

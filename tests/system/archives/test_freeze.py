@@ -54,6 +54,17 @@ def test_the_file_of_the_settings_is_never_replaced(crawl: Path) -> None:
     assert settings.read_text() == "[sketch]\ncode_bits = 8\n"
 
 
+def test_an_archive_of_no_pages_is_reported_without_bytes_a_page(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"")
+
+    run = call("freeze", str(empty), "-o", str(tmp_path / "empty.nda"))
+
+    assert run.returncode == 0, run.stderr
+    assert b"empty.nda: 0 pages, " in run.stderr
+    assert b" bytes, in " in run.stderr
+
+
 def test_damaged_input_writes_nothing(crawl: Path) -> None:
     damaged = crawl.with_name("damaged.jsonl.gz")
     damaged.write_bytes(b"\x1f\x8b\x08\x00 no gzip")

@@ -5,6 +5,8 @@ from hashlib import sha256
 from itertools import combinations, islice
 
 import pytest
+from neardup_daemon.commands.demo import demo
+from neardup_daemon.commands.options import WholeNumber
 from neardup_daemon.demo.sample_crawl.crawl import MIN_PAGES, generate_crawl
 from neardup_daemon.demo.sample_crawl.framed_site import ARTICLE_COUNT, FRAMED_KINDS
 from neardup_daemon.demo.sample_crawl.plain_texts import generate_texts
@@ -54,6 +56,13 @@ def test_another_seed_gives_another_crawl() -> None:
 def test_fewer_pages_than_the_least_are_refused() -> None:
     with pytest.raises(ConfigError, match="at least 80 pages, not 79"):
         generate_crawl(MIN_PAGES - 1)
+
+
+def test_the_demo_takes_the_least_pages_that_a_crawl_may_have() -> None:
+    (pages,) = (option.type for option in demo.params if option.name == "pages")
+
+    assert isinstance(pages, WholeNumber)
+    assert pages.min == MIN_PAGES
 
 
 def test_every_page_keeps_the_contract_of_a_page() -> None:
