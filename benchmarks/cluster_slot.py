@@ -127,7 +127,7 @@ async def _require_decided(client: RedisClient, numbers: Sequence[int], pages: S
         partition = Partition("pages", number)
         assert not await clusters.stored_rows(partition), "rows are left"
         last = place(partition, count - 1, 0).position
-        assert (await clusters.settled([last])).knows(last), "pages were not decided"
+        assert (await clusters.already_decided([last])).knows(last), "pages were not decided"
 
 
 def _clusters(client: RedisClient) -> tuple[Clusters, CountedClusters]:

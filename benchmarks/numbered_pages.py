@@ -55,7 +55,7 @@ def place(partition: Partition, offset: int, number: int, *matched: int, rank: i
 
 async def decide(clusters: Clusters, requests: Sequence[Request]) -> None:
     """Decide a batch of one partition, with decision records of a usual size."""
-    aged_count = (await clusters.settled([requests[0].position])).aged_count
+    aged_count = (await clusters.already_decided([requests[0].position])).aged_count
     await decide_requests(clusters, requests, _render, aged_count)
 
 

@@ -137,11 +137,13 @@ class Stores:
             assert value is not None
             assert PageRecord.unpack(value).url == original.record.url
 
-    async def settle(self, pages: Sequence[Page]) -> int:
+    async def already_decided(self, pages: Sequence[Page]) -> int:
         """Ask what was decided: nothing."""
-        settled = await self.clusters.settled([Position(PARTITION, page.number) for page in pages])
-        assert not settled.rows
-        return settled.aged_count
+        already_decided = await self.clusters.already_decided(
+            [Position(PARTITION, page.number) for page in pages]
+        )
+        assert not already_decided.rows
+        return already_decided.aged_count
 
     async def decide(self, pages: Sequence[Page], aged_count: int) -> list[Decided]:
         """Decide and store the outcomes."""
@@ -213,7 +215,9 @@ async def one_chunk(stores: Stores, batches: Sequence[Sequence[Page]], meter: Me
     await meter.measure("register", [partial(stores.register, pages) for pages in batches])
     await meter.measure("probe and insert", [partial(stores.probe, pages) for pages in batches])
     await meter.measure("fetch", [partial(stores.fetch, pages) for pages in batches])
-    aged, *_ = await meter.measure("settled", [partial(stores.settle, pages) for pages in batches])
+    aged, *_ = await meter.measure(
+        "already decided", [partial(stores.already_decided, pages) for pages in batches]
+    )
     decided = await meter.measure("decide", [partial(stores.decide, pages, aged) for pages in batches])
     marks = [partial(stores.mark, *each) for each in zip(batches, decided, strict=True)]
     await meter.measure("mark", marks)

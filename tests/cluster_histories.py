@@ -163,7 +163,7 @@ class History:
             rendered[request.position] = placement
             return repr((request, placement)).encode()
 
-        aged_count = (await self.clusters.settled(())).aged_count
+        aged_count = (await self.clusters.already_decided(())).aged_count
         asked = [_as_lone(request) for request in requests] if self._has_lone_requests else requests
         decided = await decide_requests(self.clusters, asked, render, aged_count)
         for request, outcome in zip(requests, decided, strict=True):

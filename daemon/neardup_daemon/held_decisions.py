@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Final
 
-from neardup_stream.clusters.placements import Decided, Settled
+from neardup_stream.clusters.placements import AlreadyDecided, Decided
 from neardup_stream.clusters.protocol import Decider, Portion
 from neardup_stream.clusters.requests import PageVersion, Request
 from neardup_stream.errors import StoreUnavailable
@@ -93,13 +93,13 @@ class HeldDecisions:
         while len(self._noted) > MOST_AWAITED:
             del self._noted[next(iter(self._noted))]
 
-    async def settled(self, positions: Sequence[Position]) -> Settled:
+    async def already_decided(self, positions: Sequence[Position]) -> AlreadyDecided:
         """See `Decider`. A position that is looked up here is decided here; dead letters are not."""
         for position in positions:
             if position in self._noted:
                 del self._noted[position]
                 self._partitions[position.partition].undelivered.add(position.offset)
-        return await self._decider.settled(positions)
+        return await self._decider.already_decided(positions)
 
     def portions(self, requests: Sequence[Request], aged_count: int) -> Iterator[Portion]:
         """See `Decider`."""

@@ -14,7 +14,7 @@ from neardup_stream.clusters.deciding import ClusterPlanning, PortionInClusters
 from neardup_stream.clusters.former_epochs import end_former_epochs
 from neardup_stream.clusters.moving import move_absorbed
 from neardup_stream.clusters.optimistic_retry import Jitter, Pace, retry_on_conflict
-from neardup_stream.clusters.placements import ClusterState, Decided, Settled
+from neardup_stream.clusters.placements import AlreadyDecided, ClusterState, Decided
 from neardup_stream.clusters.planning import PENDING_EDGES, expire
 from neardup_stream.clusters.portions import known_handles, portions
 from neardup_stream.clusters.reading import Describe, Reader
@@ -24,7 +24,7 @@ from neardup_stream.clusters.requests import (
 )
 from neardup_stream.clusters.rows import (
     all_rows,
-    settled_in,
+    already_decided_in,
     trim_rows,
 )
 from neardup_stream.clusters.rules import Rule, components
@@ -103,7 +103,7 @@ class Clusters:
         self._config = config or ClusterConfig()
         self._jitter = jitter
 
-    async def settled(self, positions: Iterable[Position]) -> Settled:
+    async def already_decided(self, positions: Iterable[Position]) -> AlreadyDecided:
         """Return what was decided for these positions before, if anything.
 
         Cost: one round trip, and one more where they may have rows; more where those are large.
@@ -111,7 +111,7 @@ class Clusters:
         positions = list(positions)
         reader = Reader(self._store, self._describe)
         await reader.read_rows(positions)
-        return settled_in(reader.snapshot, positions)
+        return already_decided_in(reader.snapshot, positions)
 
     def portions(self, requests: Sequence[Request], aged_count: int) -> Iterator[PortionInClusters]:
         """Cut requests into portions, each decided by one commit, or by several after conflicts.
@@ -125,7 +125,7 @@ class Clusters:
 
         Args:
             requests: in order; of two versions of a page the later one comes later.
-            aged_count: `Settled.aged_count`, from before all of it was read.
+            aged_count: `AlreadyDecided.aged_count`, from before all of it was read.
 
         Cost: three round trips for each portion, more where clusters merge or change their representative.
         """

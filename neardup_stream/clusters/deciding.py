@@ -11,7 +11,7 @@ from neardup_stream.clusters.cells import pack_lone_page
 from neardup_stream.clusters.mirroring import mirrored_pages, still_to_decide
 from neardup_stream.clusters.optimistic_retry import Pace
 from neardup_stream.clusters.overlay import Overlay
-from neardup_stream.clusters.placements import Decided, Settled
+from neardup_stream.clusters.placements import AlreadyDecided, Decided
 from neardup_stream.clusters.planning import plan, stands_alone
 from neardup_stream.clusters.portions import (
     CHANGED_BYTES_AT_ONCE,
@@ -28,6 +28,7 @@ from neardup_stream.clusters.reading import Describe, Reader
 from neardup_stream.clusters.requests import LoneRequest, PlaceRequest, Request
 from neardup_stream.clusters.rows import (
     NewRow,
+    already_decided_in,
     changeable,
     decidable_epochs,
     decided_in_order,
@@ -35,7 +36,6 @@ from neardup_stream.clusters.rows import (
     pack_rows,
     raised_ceilings,
     refuse_ended_epochs,
-    settled_in,
 )
 from neardup_stream.clusters.rules import Rule
 from neardup_stream.clusters.snapshot import StaleSnapshot, page_cells
@@ -67,14 +67,14 @@ class _Plan(NamedTuple):
     """What the next commit stores.
 
     Attributes:
-        settled: what was decided before.
+        already_decided: what was decided before.
         rows: the requests that are decided now.
         changes: to cells, without the decision records.
         compared_bytes: of the cells of which only the heads are expected.
         is_last: whether no request is left for another commit.
     """
 
-    settled: Settled
+    already_decided: AlreadyDecided
     rows: Sequence[NewRow]
     changes: Transaction
     compared_bytes: int
@@ -99,7 +99,7 @@ class PortionInClusters:
     Args:
         planning: how requests are planned.
         requests: in order; of two versions of a page the later one comes later.
-        aged_count: `Settled.aged_count`, from before everything that the requests rest on was read.
+        aged_count: `AlreadyDecided.aged_count`, from before everything that the requests rest on was read.
         pace: how many requests one commit decides, and how long it waits after a conflict.
     """
 
@@ -171,14 +171,14 @@ class PortionInClusters:
         self._decided |= decided
         if not self._plan.is_last:
             return None
-        return decided_in_order(self._requests, self._plan.settled, self._decided)
+        return decided_in_order(self._requests, self._plan.already_decided, self._decided)
 
     async def _planned(self) -> _Plan:
         reader = await self._snapshot()
-        found = settled_in(reader.snapshot, self._undecided())
+        found = already_decided_in(reader.snapshot, self._undecided())
         self._decided |= found.rows
-        settled = found._replace(rows=self._decided)
-        todo = still_to_decide(self._requests, settled, reader.snapshot.pages)
+        already_decided = found._replace(rows=self._decided)
+        todo = still_to_decide(self._requests, already_decided, reader.snapshot.pages)
         refuse_ended_epochs(reader.snapshot, [request.position for request in todo])
         if todo and reader.snapshot.swept_count > self._aged_count:
             raise StaleRead(
@@ -211,7 +211,7 @@ class PortionInClusters:
         looked_at = overlay.looked_at | mirrored_pages(part, todo[len(part) :])
         changes = with_heads(changes, looked_at, reader.snapshot.pages)
         compared_bytes = sum(len(reader.snapshot.raw[cell] or b"") for cell in changes.begins)
-        return _Plan(settled, rows, changes, compared_bytes, is_last=len(part) == len(todo))
+        return _Plan(already_decided, rows, changes, compared_bytes, is_last=len(part) == len(todo))
 
     async def _snapshot(self) -> Reader:
         """Read what the requests are about.

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from neardup_stream.clusters.cells import PageCell
-from neardup_stream.clusters.placements import Settled
+from neardup_stream.clusters.placements import AlreadyDecided
 from neardup_stream.clusters.requests import PlaceRequest, Request
 from neardup_stream.match import Match
 from neardup_stream.page import Handle
@@ -43,24 +43,24 @@ def mirrored(match: Match, request: PlaceRequest, rank: int = 0) -> Match:
 
 
 def still_to_decide(
-    requests: Sequence[Request], settled: Settled, pages: Mapping[Handle, PageCell]
+    requests: Sequence[Request], already_decided: AlreadyDecided, pages: Mapping[Handle, PageCell]
 ) -> list[Request]:
     """Return the undecided requests, each with the matches that only a page decided before has found.
 
     Args:
         requests: of one batch.
-        settled: what was decided at their positions.
+        already_decided: what was decided at their positions.
         pages: what the clusters know of their pages.
     """
     found: defaultdict[tuple[int, int], list[Match]] = defaultdict(list)
     for request in requests:
         if not isinstance(request, PlaceRequest) or not request.matches:
             continue
-        rank = _known_rank(request, settled, pages[request.node.handle])
+        rank = _known_rank(request, already_decided, pages[request.node.handle])
         if rank is not None:
             for match in request.matches:
                 found[match.handle, match.version].append(mirrored(match, request, rank))
-    todo = [request for request in requests if not settled.knows(request.position)]
+    todo = [request for request in requests if not already_decided.knows(request.position)]
     if not found:
         return todo
     return [
@@ -81,10 +81,10 @@ def mirrored_pages(planned: Sequence[Request], later: Sequence[Request]) -> set[
     }
 
 
-def _known_rank(request: PlaceRequest, settled: Settled, cell: PageCell) -> int | None:
+def _known_rank(request: PlaceRequest, already_decided: AlreadyDecided, cell: PageCell) -> int | None:
     """Return the rank of the version; 0 where that is forgotten, None where it was not decided."""
-    if settled.knows(request.position):
-        row = settled.rows.get(request.position)
+    if already_decided.knows(request.position):
+        row = already_decided.rows.get(request.position)
         return row.rank if row else 0
     is_decided = cell.is_decided_as(request.node.version, request.content)
     return cell.rank if is_decided else None

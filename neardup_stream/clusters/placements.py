@@ -9,7 +9,7 @@ from neardup_stream.match import Match
 from neardup_stream.message import Position
 from neardup_stream.page import Handle
 
-__all__ = ["ClusterState", "Decided", "Departure", "Merge", "Placement", "Settled", "lone_cluster_id"]
+__all__ = ["AlreadyDecided", "ClusterState", "Decided", "Departure", "Merge", "Placement", "lone_cluster_id"]
 
 
 def lone_cluster_id(handle: Handle, version: int) -> str:
@@ -111,7 +111,7 @@ class Decided(msgspec.Struct, frozen=True, gc=False):
     dropped_edges: int = 0
 
 
-class Settled(NamedTuple):
+class AlreadyDecided(NamedTuple):
     """What is already known of some positions.
 
     Attributes:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from neardup_stream.clusters.placements import Decided, Placement, Settled
+from neardup_stream.clusters.placements import AlreadyDecided, Decided, Placement
 from neardup_stream.clusters.requests import PageVersion, Request
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Partition, Position
@@ -100,7 +100,7 @@ class Portion(Protocol):
 class Decider(Protocol):
     """Decides, once for each position. Each method raises StoreUnavailable, and may then be called again."""
 
-    async def settled(self, positions: Sequence[Position]) -> Settled:
+    async def already_decided(self, positions: Sequence[Position]) -> AlreadyDecided:
         """Return what was decided already."""
         ...
 
@@ -112,7 +112,8 @@ class Decider(Protocol):
 
         Args:
             requests: asked for.
-            aged_count: `Settled.aged_count`, from before everything that the requests rest on was read.
+            aged_count: `AlreadyDecided.aged_count`, from before everything that the requests rest on was
+                read.
         """
         ...
 

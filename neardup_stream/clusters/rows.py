@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from neardup_stream.clusters.placements import Decided, Placement, Settled
+from neardup_stream.clusters.placements import AlreadyDecided, Decided, Placement
 from neardup_stream.clusters.requests import ForgetRequest, LoneRequest, PlaceRequest, Request
 from neardup_stream.clusters.snapshot import Snapshot
 from neardup_stream.errors import CorruptData, EpochEnded
@@ -41,6 +41,7 @@ __all__ = [
     "NewRow",
     "RowBounds",
     "all_rows",
+    "already_decided_in",
     "block_cells",
     "bound_cells",
     "changeable",
@@ -52,7 +53,6 @@ __all__ = [
     "raised_ceilings",
     "read_bounds",
     "refuse_ended_epochs",
-    "settled_in",
     "trim_rows",
 ]
 
@@ -180,7 +180,7 @@ def continued_blocks(snapshot: Snapshot, blocks: Iterable[Cell]) -> list[Cell]:
     return [continued_block(cell) for cell in blocks if _is_full(snapshot.raw[cell])]
 
 
-def settled_in(snapshot: Snapshot, positions: Sequence[Position]) -> Settled:
+def already_decided_in(snapshot: Snapshot, positions: Sequence[Position]) -> AlreadyDecided:
     """Return what a snapshot holds of positions whose bounds and blocks it has read."""
     bounds = _bounds(snapshot, positions)
     rows: dict[Position, Decided] = {}
@@ -196,7 +196,7 @@ def settled_in(snapshot: Snapshot, positions: Sequence[Position]) -> Settled:
                 blocks[cell] = _rows_of(snapshot, cell)
             if row := blocks[cell].get(position.offset):
                 rows[position] = row
-    return Settled(rows, frozenset(finished), snapshot.aged_count)
+    return AlreadyDecided(rows, frozenset(finished), snapshot.aged_count)
 
 
 def refuse_ended_epochs(snapshot: Snapshot, positions: Iterable[Position]) -> None:
@@ -251,12 +251,12 @@ def _unpack_rows(block: bytes | None) -> dict[int, Decided]:
 
 
 def decided_in_order(
-    requests: Iterable[Request], settled: Settled, decided: Mapping[Position, Decided]
+    requests: Iterable[Request], already_decided: AlreadyDecided, decided: Mapping[Position, Decided]
 ) -> list[Decided]:
     """Return one outcome for each request: what was decided now, or before, or is finished."""
     finished = Decided(0, b"", is_finished=True)
     positions = [request.position for request in requests]
-    return [decided.get(at) or settled.rows.get(at, finished) for at in positions]
+    return [decided.get(at) or already_decided.rows.get(at, finished) for at in positions]
 
 
 async def all_rows(store: ClusterStore, partition: Partition) -> dict[Position, Decided]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from neardup_stream.clusters.commit_limits import CommitLimits
 from neardup_stream.clusters.former_epochs import end_former_epochs
 from neardup_stream.clusters.optimistic_retry import Attempts
-from neardup_stream.clusters.placements import Decided, Placement, Settled
+from neardup_stream.clusters.placements import AlreadyDecided, Decided, Placement
 from neardup_stream.clusters.portions import fitting_counts, portions, with_lone
 from neardup_stream.clusters.protocol import KnownVersion, PlannedRequest, RecordsBehind
 from neardup_stream.clusters.reading import Reader
@@ -24,6 +24,7 @@ from neardup_stream.clusters.requests import (
 from neardup_stream.clusters.rows import (
     NewRow,
     all_rows,
+    already_decided_in,
     changeable,
     decidable_epochs,
     decided_in_order,
@@ -31,7 +32,6 @@ from neardup_stream.clusters.rows import (
     pack_rows,
     raised_ceilings,
     refuse_ended_epochs,
-    settled_in,
     trim_rows,
 )
 from neardup_stream.clusters.snapshot import DescribedPage, Description, Snapshot
@@ -52,9 +52,9 @@ class Unclustered:
     def __init__(self, store: ClusterStore) -> None:
         self._store = store
 
-    async def settled(self, positions: Sequence[Position]) -> Settled:
+    async def already_decided(self, positions: Sequence[Position]) -> AlreadyDecided:
         """Return what was decided already."""
-        return settled_in(await _read_rows(self._store, positions), positions)
+        return already_decided_in(await _read_rows(self._store, positions), positions)
 
     def portions(self, requests: Sequence[Request], aged_count: int) -> Iterator["_PortionOfRows"]:
         """Cut requests into portions; each is decided by its own matches, in one commit for each portion."""
@@ -90,14 +90,14 @@ class _Plan(NamedTuple):
 
     Attributes:
         snapshot: in which the requests are not decided.
-        settled: what was decided before.
+        already_decided: what was decided before.
         rows: the positions whose versions are claimed, and the requests; lone pages without a placement.
         part_count: how many requests.
         is_last: whether no request is left for another commit.
     """
 
     snapshot: Snapshot
-    settled: Settled
+    already_decided: AlreadyDecided
     rows: list[PlannedRequest]
     part_count: int
     is_last: bool
@@ -118,25 +118,25 @@ class _PortionOfRows:
         await self._attempts.begin()
         positions = list(_positions(self._requests))
         snapshot = await _read_rows(self._store, positions)
-        settled = settled_in(snapshot, positions)
-        todo = [request for request in self._requests if not settled.knows(request.position)]
+        already_decided = already_decided_in(snapshot, positions)
+        todo = [request for request in self._requests if not already_decided.knows(request.position)]
         refuse_ended_epochs(snapshot, [request.position for request in todo])
-        if behind := dict(_undecided(todo, settled)):
+        if behind := dict(_undecided(todo, already_decided)):
             raise RecordsBehind(behind)
         part = todo[: self._limits.limit]
-        taken = [QuietRequest(maker) for request in part for maker in _taken_over(request, settled)]
+        taken = [QuietRequest(maker) for request in part for maker in _taken_over(request, already_decided)]
         rows = [PlannedRequest(each, None) for each in taken]
         rows += [
-            PlannedRequest(each, None if isinstance(each, LoneRequest) else _placement(each, settled))
+            PlannedRequest(each, None if isinstance(each, LoneRequest) else _placement(each, already_decided))
             for each in part
         ]
-        self._plan = _Plan(snapshot, settled, rows, len(part), is_last=len(part) == len(todo))
+        self._plan = _Plan(snapshot, already_decided, rows, len(part), is_last=len(part) == len(todo))
         return [row for row in rows if not isinstance(row.request, LoneRequest)]
 
     async def commit(self, records: Sequence[bytes]) -> list[Decided] | None:
         """Store the decision records, unless another daemon has stored one meanwhile."""
         assert self._plan is not None  # noqa: S101 - plan before commit
-        snapshot, settled, rows, part_count, is_last = self._plan
+        snapshot, already_decided, rows, part_count, is_last = self._plan
         records = with_lone([row.request for row in rows], records)
         if len(counts := fitting_counts(records)) > 1 and part_count > 1:
             self._limits.shrink([min(counts[0], part_count - 1), *counts[1:]])
@@ -159,7 +159,7 @@ class _PortionOfRows:
             self._attempts = Attempts()
             return None
         decided = {position: Decided(0, record) for position, record in contents.items()}
-        return decided_in_order(self._requests, settled, decided)
+        return decided_in_order(self._requests, already_decided, decided)
 
 
 async def _read_rows(store: ClusterStore, positions: Sequence[Position]) -> Snapshot:
@@ -183,28 +183,30 @@ def _makers(request: Request) -> tuple[Position, ...]:
     return (request.maker,) if isinstance(request, ConfirmRequest) else ()
 
 
-def _taken_over(request: Request, settled: Settled) -> tuple[Position, ...]:
+def _taken_over(request: Request, already_decided: AlreadyDecided) -> tuple[Position, ...]:
     """Return the positions that are decided together with a request, because it has claimed their version.
 
     A process that resumes with one of them finds that nothing is left to decide there.
     """
-    if not isinstance(request, PlaceRequest) or _is_decided_elsewhere(request, settled):
+    if not isinstance(request, PlaceRequest) or _is_decided_elsewhere(request, already_decided):
         return ()
     return request.claimed_from
 
 
-def _is_decided_elsewhere(request: Request, settled: Settled) -> bool:
-    return any(settled.knows(maker) for maker in _makers(request))
+def _is_decided_elsewhere(request: Request, already_decided: AlreadyDecided) -> bool:
+    return any(already_decided.knows(maker) for maker in _makers(request))
 
 
-def _undecided(requests: Iterable[Request], settled: Settled) -> Iterator[tuple[Position, KnownVersion]]:
+def _undecided(
+    requests: Iterable[Request], already_decided: AlreadyDecided
+) -> Iterator[tuple[Position, KnownVersion]]:
     """Unchanged pages whose versions were registered and not decided."""
     for request in requests:
-        if isinstance(request, ConfirmRequest) and not settled.knows(request.maker):
+        if isinstance(request, ConfirmRequest) and not already_decided.knows(request.maker):
             yield request.position, KnownVersion(request.node.handle, request.node.version - 1)
 
 
-def _placement(request: Request, settled: Settled) -> Placement:
+def _placement(request: Request, already_decided: AlreadyDecided) -> Placement:
     matches = request.matches if isinstance(request, PlaceRequest) else ()
     return Placement(
         matches=matches,
@@ -213,5 +215,5 @@ def _placement(request: Request, settled: Settled) -> Placement:
         merges=(),
         departure=None,
         was_linked=False,
-        is_superseded=_is_decided_elsewhere(request, settled),
+        is_superseded=_is_decided_elsewhere(request, already_decided),
     )

@@ -13,7 +13,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from neardup_stream.clusters.placements import Decided, Settled
+from neardup_stream.clusters.placements import AlreadyDecided, Decided
 from neardup_stream.indexes.protocol import IndexedPage, Probed
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.pipeline.arrival import Arrival, Forget, Judged, Prepared, Registered
@@ -31,13 +31,13 @@ class Registration(NamedTuple):
     """What the register stage adds to a run.
 
     Attributes:
-        settled: which records were decided before.
+        already_decided: which records were decided before.
         pages: pages that were not, with their page records.
         forgets: forgets that were not.
         undelivered: events of unchanged pages that were decided in another input and may not be delivered.
     """
 
-    settled: Settled = Settled({}, frozenset(), 0)
+    already_decided: AlreadyDecided = AlreadyDecided({}, frozenset(), 0)
     pages: Sequence[Registered] = ()
     forgets: Sequence[Forgotten] = ()
     undelivered: Mapping[Position, tuple[Message, ...]] = MappingProxyType({})

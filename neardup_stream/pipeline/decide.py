@@ -126,7 +126,7 @@ class Decide:
                 self._stores.clusters,
                 asked.requests,
                 lambda request, placement: self._row(asked, request, placement).pack(),
-                run.registration.settled.aged_count,
+                run.registration.already_decided.aged_count,
             )
         self._meters.dropped_edges(sum([answer.dropped_edges for answer in answers]))
         return _decisions(run, asked, answers, former)
@@ -181,7 +181,7 @@ def _decisions(
     run: Run, asked: _Asked, answers: Sequence[Decided], former: Sequence[IndexedPage]
 ) -> Decisions:
     """Return the decisions of a run; a lone page has none of its own if it was decided as such."""
-    decided = dict(run.registration.settled.rows)
+    decided = dict(run.registration.already_decided.rows)
     distinct = {position for position, case in asked.cases.items() if case.is_distinct}
     alone: dict[Position, RankWrite] = {}
     for request, answer in zip(asked.requests, answers, strict=True):
@@ -217,7 +217,7 @@ async def decide_requests(
         clusters: plan, and store.
         requests: about distinct pages, in order.
         record_of: makes a decision record; called again after a conflict.
-        aged_count: `Settled.aged_count`, from before everything that the requests rest on was read.
+        aged_count: `AlreadyDecided.aged_count`, from before everything that the requests rest on was read.
 
     Returns:
         One outcome for each request, in order.

@@ -80,8 +80,8 @@ class Register:
         """
         stores, now_seconds = self._stores, int(self._now_seconds())
         with timed(self._meters, "look_up"):
-            settled = await stores.clusters.settled(run.positions)
-        items = [item for item in run.items if not settled.knows(item.record.position)]
+            already_decided = await stores.clusters.already_decided(run.positions)
+        items = [item for item in run.items if not already_decided.knows(item.record.position)]
         arrivals = [item for item in items if isinstance(item, Arrival)]
         forgets = [item for item in items if isinstance(item, Forget)]
         with timed(self._meters, "register"):
@@ -91,7 +91,7 @@ class Register:
             )
             forgotten = await forget(forgets, stores.records, stores.handle_key, now_seconds, known, keep)
         pages, forgotten = stores.former.pages_again(pages), stores.former.forgets_again(forgotten)
-        run.registration = Registration(settled, pages, forgotten, await self._undelivered(pages))
+        run.registration = Registration(already_decided, pages, forgotten, await self._undelivered(pages))
 
     async def _undelivered(self, pages: Sequence[Registered]) -> dict[Position, tuple[Message, ...]]:
         """Return the events of unchanged pages that were decided in another input and may not be delivered.
@@ -107,7 +107,7 @@ class Register:
         }
         if not makers:
             return {}
-        rows = (await self._stores.clusters.settled(list(set(makers.values())))).rows
+        rows = (await self._stores.clusters.already_decided(list(set(makers.values())))).rows
         return {at: Row.unpack(rows[maker].row).events for at, maker in makers.items() if maker in rows}
 
 

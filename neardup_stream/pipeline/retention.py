@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from neardup_stream.chunks import in_chunks
-from neardup_stream.clusters.placements import Settled
+from neardup_stream.clusters.placements import AlreadyDecided
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.errors import ConfigError
 from neardup_stream.hashing.handles import next_handle
@@ -59,7 +59,7 @@ _JUDGED_AT_ONCE = 500
 SWEPT_AT_ONCE = 100
 """Pages that are removed together: their entries, some 2,000, take Redis some 3 ms."""
 
-_NOTHING_SETTLED = Settled({}, frozenset(), 0)
+_NONE_DECIDED = AlreadyDecided({}, frozenset(), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class ExpiringClusters(Protocol):
         """Note that no record calls these pages living any more; what is stored of them may be removed."""
         ...
 
-    async def settled(self, positions: Sequence[Position]) -> Settled:
+    async def already_decided(self, positions: Sequence[Position]) -> AlreadyDecided:
         """Return what is decided, and what is finished."""
         ...
 
@@ -292,10 +292,10 @@ class Sweeper:
         Where there are no clusters no record has a rank, but its position is known as decided. That of a file
         or a pipe may never be, if its run was cut.
         """
-        settled = await self._settled(stored)
+        already_decided = await self._already_decided(stored)
         removable = []
         for each in stored:
-            is_decided = each.record.rank or settled.knows(each.record.maker)
+            is_decided = each.record.rank or already_decided.knows(each.record.maker)
             kept_seconds = (self._config.page_seconds or 0) + (0 if is_decided else self._config.stub_seconds)
             overdue_seconds = now_seconds - each.record.seen_seconds - kept_seconds
             if overdue_seconds >= 0:
@@ -308,17 +308,17 @@ class Sweeper:
 
         That of a file or a pipe may never be, if its run was cut; but it asks for no forget.
         """
-        finished = (await self._settled(stubs)).finished
+        finished = (await self._already_decided(stubs)).finished
         return [
             each
             for each in stubs
             if each.record.rank or each.record.maker in finished or _is_of_file(each.record)
         ]
 
-    async def _settled(self, stored: Sequence[_Stored]) -> Settled:
+    async def _already_decided(self, stored: Sequence[_Stored]) -> AlreadyDecided:
         """Return what is decided, and finished, of the positions that made those of these without a rank."""
         makers = [each.record.maker for each in stored if not each.record.rank]
-        return await self._clusters.settled(makers) if makers else _NOTHING_SETTLED
+        return await self._clusters.already_decided(makers) if makers else _NONE_DECIDED
 
 
 def _stored(handle: Handle, record: PageRecord) -> _Stored:

@@ -8,7 +8,7 @@ __all__ = ["STEPS", "SWEEP_STEPS", "Fate", "fates", "point_of", "points"]
 
 STEPS: Final[Mapping[str, Sequence[str]]] = {
     "read": ("source.read",),
-    "look": ("clusters.settled", "cluster_store.read"),
+    "look": ("clusters.already_decided", "cluster_store.read"),
     "record": ("records.replace",),
     "probe and insert": ("index.probe_and_insert",),
     "fetch": ("records.fetch",),

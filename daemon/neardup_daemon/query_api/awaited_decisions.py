@@ -43,10 +43,10 @@ class AwaitedDecisions:
             StoreUnavailable: the store is unavailable.
         Cost: two round trips.
         """
-        settled = await self._decider.settled([position])
-        if position in settled.rows:
-            return settled.rows[position]
-        return "trimmed" if position in settled.finished else "pending"
+        already_decided = await self._decider.already_decided([position])
+        if position in already_decided.rows:
+            return already_decided.rows[position]
+        return "trimmed" if position in already_decided.finished else "pending"
 
     async def wait(self, position: Position, timeout_seconds: float) -> Decided | State:
         """Return the decision of a position, once there is one, or it is trimmed, or the wait is over.
@@ -82,16 +82,16 @@ class AwaitedDecisions:
             await self._pause()
             positions = list(self._waiting)
             try:
-                settled = await self._decider.settled(positions)
+                already_decided = await self._decider.already_decided(positions)
             except StoreUnavailable:
                 continue  # each request waits until its own time is over
             except Exception as error:  # noqa: BLE001 - waiting does not help; the requests raise it
                 self._fail(error)
                 return
             for position in positions:
-                if position in settled.rows:
-                    self._answer(position, settled.rows[position])
-                elif position in settled.finished:
+                if position in already_decided.rows:
+                    self._answer(position, already_decided.rows[position])
+                elif position in already_decided.finished:
                     self._answer(position, None)
 
     def _fail(self, error: Exception) -> None:

@@ -48,7 +48,7 @@ async def decide(clusters: Clusters, *requests: Request) -> list[Placement]:
         found[request.position] = placement
         return b""
 
-    await decide_requests(clusters, requests, render, (await clusters.settled(())).aged_count)
+    await decide_requests(clusters, requests, render, (await clusters.already_decided(())).aged_count)
     return [found[request.position] for request in requests]
 
 

@@ -21,7 +21,7 @@ async def test_a_page_learns_of_its_match_when_only_the_later_page_of_its_batch_
     clusters = clusters_of(MemoryClusters())
     await decide(clusters, place(1, 1))
 
-    aged_count = (await clusters.settled(())).aged_count
+    aged_count = (await clusters.already_decided(())).aged_count
     _, decided = await decide_requests(clusters, [place(0, 2), place(1, 1, match_with(2))], show, aged_count)
     standing = await clusters.standing([Handle(1), Handle(2)])
 

@@ -118,9 +118,9 @@ async def test_a_process_that_resumes_even_later_finds_its_positions_finished() 
     for day in (10, 11):
         await world.look(day)
 
-    settled = await world.clusters.settled([Position(STDIN, 4)])
+    already_decided = await world.clusters.already_decided([Position(STDIN, 4)])
 
-    assert settled.finished == {Position(STDIN, 4)}
+    assert already_decided.finished == {Position(STDIN, 4)}
 
 
 async def test_of_more_pipes_than_are_looked_at_together_all_go() -> None:

@@ -69,8 +69,8 @@ async def test_an_outcome_is_set_once() -> None:
     assert again[:3] == first
     assert again[3].row == b"new"
     assert [outcome.rank for outcome in again] == [1, 2, 0, 4]
-    settled = await clusters.settled([at(1), at(2), at(3), at(9)])
-    assert (settled.rows, settled.finished) == (
+    already_decided = await clusters.already_decided([at(1), at(2), at(3), at(9)])
+    assert (already_decided.rows, already_decided.finished) == (
         {at(1): first[0], at(2): first[1], at(3): first[2]},
         frozenset(),
     )
@@ -91,7 +91,7 @@ async def test_what_is_trimmed_is_finished_for_ever() -> None:
     late = await decide_requests(clusters, [place(1, 1, match_with(2)), place(2, 2)], show, 0)
 
     assert [(outcome.is_finished, bool(outcome.row)) for outcome in late] == [(True, False), (False, True)]
-    assert (await clusters.settled([at(1), at(2)])).finished == {at(1)}
+    assert (await clusters.already_decided([at(1), at(2)])).finished == {at(1)}
 
 
 async def test_nothing_is_kept_of_a_lone_page_once_its_tombstone_is_old() -> None:
@@ -116,14 +116,14 @@ async def test_a_request_that_rests_on_what_is_forgotten_is_refused() -> None:
     clusters = clusters_of(MemoryClusters(), tombstone_ttl_seconds=0)
     await decide(clusters, place(1, 1))
     await trim(clusters, {PARTITION: 2})
-    read_before = (await clusters.settled(())).aged_count
+    read_before = (await clusters.already_decided(())).aged_count
     await decide(clusters, ForgetRequest(at(2), node(1, 2)))
     await trim(clusters, {PARTITION: 3})
 
     with pytest.raises(StaleRead, match=r"clusters\.tombstone_ttl_seconds"):
         await decide_requests(clusters, [place(3, 2, match_with(1, rank=1))], show, read_before)
 
-    assert (await clusters.settled([at(3)])).rows == {}
+    assert (await clusters.already_decided([at(3)])).rows == {}
     assert await decide(clusters, place(3, 2))
 
 

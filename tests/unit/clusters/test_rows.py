@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup_stream.clusters.placements import Decided, Placement, Settled
+from neardup_stream.clusters.placements import AlreadyDecided, Decided, Placement
 from neardup_stream.clusters.reading import Reader
 from neardup_stream.clusters.requests import PageVersion, PlaceRequest, QuietRequest
 from neardup_stream.clusters.rows import (
     NewRow,
     all_rows,
+    already_decided_in,
     changeable,
     pack_rows,
     raised_ceilings,
-    settled_in,
 )
 from neardup_stream.clusters.snapshot import DescribedPage, Description, Snapshot
 from neardup_stream.errors import CorruptData
@@ -47,8 +47,8 @@ CONTENTS = st.one_of(st.binary(max_size=9), st.just(bytes(BLOCK_BYTES)))
 COMMITS = st.lists(st.dictionaries(POSITIONS, st.tuples(KINDS, CONTENTS), min_size=1, max_size=9), max_size=4)
 
 
-async def settled(store: MemoryClusters, positions: list[Position]) -> Settled:
-    return settled_in(await snapshot(store, positions), positions)
+async def already_decided(store: MemoryClusters, positions: list[Position]) -> AlreadyDecided:
+    return already_decided_in(await snapshot(store, positions), positions)
 
 
 async def snapshot(store: MemoryClusters, positions: list[Position]) -> Snapshot:
@@ -103,13 +103,13 @@ async def test_every_row_is_found_by_its_position_and_no_other(
                 aging.add(Aged(rank, row.request.node.handle, row.request.content))
 
     asked = list(dict.fromkeys([*expected, *others]))
-    found = await settled(store, asked)
+    found = await already_decided(store, asked)
     walked = [await all_rows(store, partition) for partition in {each.partition for each in expected}]
     for partition in {position.partition for position in expected}:
         while await store.trim(partition, 4 * BLOCK_OFFSETS):
             pass
 
-    assert found == Settled(expected, frozenset(), 0)
+    assert found == AlreadyDecided(expected, frozenset(), 0)
     assert {position: row for rows in walked for position, row in rows.items()} == expected
     assert all(list(rows) == sorted(rows, key=lambda each: each.offset) for rows in walked)
     assert set(await store.due(0, 1000)) == aging
@@ -131,7 +131,7 @@ async def test_rows_that_cannot_be_read_are_corrupt() -> None:
     await store.commit(Transaction({}, {}, writes))
 
     with pytest.raises(CorruptData):
-        await settled(store, [position])
+        await already_decided(store, [position])
 
 
 def test_of_what_was_read_a_commit_expects_all_but_blocks_that_are_full() -> None:

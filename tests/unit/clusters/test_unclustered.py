@@ -45,7 +45,7 @@ async def test_what_was_decided_is_published_again_in_the_same_words() -> None:
     first = await decide_requests(unclustered, REQUESTS, show, 0)
 
     assert await decide_requests(unclustered, REQUESTS[::-1], never, 0) == first[::-1]
-    assert (await unclustered.settled(POSITIONS)).rows == dict(zip(POSITIONS, first, strict=True))
+    assert (await unclustered.already_decided(POSITIONS)).rows == dict(zip(POSITIONS, first, strict=True))
 
 
 async def test_what_is_trimmed_is_finished_and_leaves_nothing() -> None:
@@ -55,7 +55,7 @@ async def test_what_is_trimmed_is_finished_and_leaves_nothing() -> None:
 
     await unclustered.trim({PARTITION: 5})
 
-    assert (await unclustered.settled(POSITIONS)).finished == frozenset(POSITIONS)
+    assert (await unclustered.already_decided(POSITIONS)).finished == frozenset(POSITIONS)
     assert all(outcome.is_finished for outcome in await decide_requests(unclustered, REQUESTS, never, 0))
     assert set(filter(store._tables.get, store._tables)) == {"trimmed", "decided"}
 
@@ -155,13 +155,15 @@ async def test_a_version_is_published_once_by_the_first_claimant() -> None:
         for request in order:
             await decide_requests(unclustered, [request], outcome, 0)
 
-        settled = await unclustered.settled(makers)
+        already_decided = await unclustered.already_decided(makers)
 
-        published = [position for position, decided in settled.rows.items() if decided.row == b"published"]
+        published = [
+            position for position, decided in already_decided.rows.items() if decided.row == b"published"
+        ]
         assert published == [order[0].position]
 
 
-async def test_what_was_claimed_is_settled_with_its_claimant_and_trimmed_with_its_own_input() -> None:
+async def test_what_was_claimed_is_decided_with_its_claimant_and_trimmed_with_its_own_input() -> None:
     maker, claimant = (Position(Partition(f"pages:{number}", 0), 7) for number in range(2))
     store = MemoryClusters()
     unclustered = Unclustered(store)
@@ -169,7 +171,7 @@ async def test_what_was_claimed_is_settled_with_its_claimant_and_trimmed_with_it
         unclustered, [PlaceRequest(claimant, node(1), (), claimed_from=(maker,))], outcome, 0
     )
 
-    assert (await unclustered.settled([maker])).rows[maker].row == b"silent"
+    assert (await unclustered.already_decided([maker])).rows[maker].row == b"silent"
     await unclustered.trim({maker.partition: 8, claimant.partition: 8})
     assert set(filter(store._tables.get, store._tables)) == {"trimmed", "decided"}
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from neardup_daemon.query_api.awaited_decisions import AwaitedDecisions
 
-from neardup_stream.clusters.placements import Decided, Settled
+from neardup_stream.clusters.placements import AlreadyDecided, Decided
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import ConfigError, CorruptData, InvariantBroken, StoreUnavailable
 from neardup_stream.message import Partition, Position
@@ -28,13 +28,13 @@ class Decider(Unclustered):
         self.looked_up: list[frozenset[Position]] = []
         self.on_look_up: Callable[[], object] = lambda: None
 
-    async def settled(self, positions: Sequence[Position]) -> Settled:
+    async def already_decided(self, positions: Sequence[Position]) -> AlreadyDecided:
         self.looked_up.append(frozenset(positions))
         self.on_look_up()
         if self.errors:
             raise self.errors.pop()
         rows = {each: self.rows[each] for each in positions if each in self.rows}
-        return Settled(rows, frozenset(self.finished & set(positions)), 0)
+        return AlreadyDecided(rows, frozenset(self.finished & set(positions)), 0)
 
 
 @asynccontextmanager

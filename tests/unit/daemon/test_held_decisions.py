@@ -46,12 +46,12 @@ class Scene:
         self.decider = Trims()
         self.held = HeldDecisions(self.decider, KEPT_SECONDS, lambda: self.now)
 
-    async def take(self, *positions: Position, awaited: bool = True, settled: bool = True) -> None:
+    async def take(self, *positions: Position, awaited: bool = True, looked_up: bool = True) -> None:
         """Read records, and look them up as the pipeline does before it decides."""
         headers = (OWN_FIELDS, AWAITED) if awaited else (OWN_FIELDS,)
         self.held.note([Record(position=each, key=None, value=b"{}", headers=headers) for each in positions])
-        if settled:
-            await self.held.settled(positions)
+        if looked_up:
+            await self.held.already_decided(positions)
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ async def test_the_time_counts_from_the_commit(scene: Scene) -> None:
 
 
 async def test_a_dead_letter_is_not_kept(scene: Scene) -> None:
-    await scene.take(Position(ONE, 3), settled=False)
+    await scene.take(Position(ONE, 3), looked_up=False)
 
     await scene.held.trim({ONE: 4})
 
@@ -102,13 +102,13 @@ async def test_a_dead_letter_is_not_kept(scene: Scene) -> None:
 
 
 async def test_dead_letters_that_are_committed_take_no_place_from_others(scene: Scene) -> None:
-    await scene.take(Position(OTHER, 0), settled=False)
+    await scene.take(Position(OTHER, 0), looked_up=False)
     half = MOST_AWAITED // 2
     for start in (0, half):
-        await scene.take(*(Position(ONE, start + offset) for offset in range(half)), settled=False)
+        await scene.take(*(Position(ONE, start + offset) for offset in range(half)), looked_up=False)
         await scene.held.trim({ONE: start + half})
 
-    await scene.held.settled([Position(OTHER, 0)])
+    await scene.held.already_decided([Position(OTHER, 0)])
     await scene.held.trim({OTHER: 1})
 
     assert scene.decider.trims == [{ONE: half}, {ONE: 2 * half}]
@@ -129,7 +129,7 @@ async def test_what_other_threads_prepare_is_noted_in_the_loop_and_before_it_is_
     record = Record(position=Position(ONE, 3), key=None, value=page_json("a", essay(1)), headers=(AWAITED,))
 
     await asyncio.to_thread(preparation.prepare, [record])
-    await held.settled([record.position])
+    await held.already_decided([record.position])
     await held.trim({ONE: 4})
 
     assert threads == [threading.current_thread()]
@@ -151,10 +151,10 @@ async def test_what_is_looked_up_is_kept_though_a_look_for_due_records_comes_bef
 async def test_what_is_read_is_kept_though_records_before_it_are_committed_before_it_is_looked_up(
     scene: Scene,
 ) -> None:
-    await scene.take(Position(ONE, 8), settled=False)
+    await scene.take(Position(ONE, 8), looked_up=False)
     await scene.held.trim({ONE: 4})
 
-    await scene.held.settled([Position(ONE, 8)])
+    await scene.held.already_decided([Position(ONE, 8)])
     await scene.held.trim({ONE: 9})
 
     assert scene.decider.trims == [{ONE: 4}]
@@ -197,8 +197,8 @@ async def test_a_trim_that_failed_is_done_again(scene: Scene) -> None:
 
 
 async def test_of_more_awaited_positions_than_are_remembered_the_oldest_are_trimmed(scene: Scene) -> None:
-    await scene.take(*(Position(ONE, offset) for offset in range(MOST_AWAITED + 1)), settled=False)
-    await scene.held.settled([Position(ONE, offset) for offset in range(MOST_AWAITED + 1)])
+    await scene.take(*(Position(ONE, offset) for offset in range(MOST_AWAITED + 1)), looked_up=False)
+    await scene.held.already_decided([Position(ONE, offset) for offset in range(MOST_AWAITED + 1)])
     await scene.held.trim({ONE: MOST_AWAITED + 1})
 
     await scene.held.trim_due()
@@ -219,7 +219,7 @@ async def test_a_trim_that_no_repetition_helps_ends_the_daemon() -> None:
         async with asyncio.timeout(30), holding_decisions(decider, 0.0, 0.01) as held:
             position = Position(ONE, 0)
             held.note([Record(position=position, key=None, value=b"{}", headers=(OWN_FIELDS, AWAITED))])
-            await held.settled([position])
+            await held.already_decided([position])
             await held.trim({ONE: 1})
             await asyncio.Event().wait()
 

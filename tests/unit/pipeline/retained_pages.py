@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from typing import Any
 
-from neardup_stream.clusters.placements import Decided, Settled
+from neardup_stream.clusters.placements import AlreadyDecided, Decided
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
@@ -73,10 +73,10 @@ class Families:
     async def release(self, nodes: Sequence[PageVersion]) -> None:
         self.released.update(node.handle for node in nodes)
 
-    async def settled(self, positions: Sequence[Position]) -> Settled:
+    async def already_decided(self, positions: Sequence[Position]) -> AlreadyDecided:
         finished = frozenset(each for each in positions if each.offset < self.finished_below)
         rows = {each: Decided(0, b"") for each in positions if each.offset < self.decided_below}
-        return Settled(rows, finished, aged_count=0)
+        return AlreadyDecided(rows, finished, aged_count=0)
 
 
 @dataclass
