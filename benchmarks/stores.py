@@ -3,7 +3,7 @@
     python -m benchmarks.stores [--stored 100000] [--beside CHECKOUT] [--rounds 10] [--json]
 
 Generated pages, one in five a near copy of an earlier one, are registered, probed and inserted, fetched,
-decided, marked and trimmed in batches of 512, on a Redis of their own that holds so many pages before. Each
+decided, ranked and trimmed in batches of 512, on a Redis of their own that holds so many pages before. Each
 answer is checked. CPU time is counted, so a busy machine matters less; with `--beside`, the stores of another
 checkout of this project take turns with those of this one, over the same pages, and the ratios say more than
 the figures. Figures are medians over the rounds.

@@ -153,9 +153,9 @@ class Stores:
         assert all(each.rank for each in decided)
         return decided
 
-    async def mark(self, pages: Sequence[Page], decided: Sequence[Decided]) -> None:
+    async def write_ranks(self, pages: Sequence[Page], decided: Sequence[Decided]) -> None:
         """Write the ranks."""
-        await self.records.mark(
+        await self.records.write_ranks(
             [RankWrite(page.handle, 1, each.rank) for page, each in zip(pages, decided, strict=True)]
         )
 
@@ -219,8 +219,8 @@ async def one_chunk(stores: Stores, batches: Sequence[Sequence[Page]], meter: Me
         "already decided", [partial(stores.already_decided, pages) for pages in batches]
     )
     decided = await meter.measure("decide", [partial(stores.decide, pages, aged) for pages in batches])
-    marks = [partial(stores.mark, *each) for each in zip(batches, decided, strict=True)]
-    await meter.measure("mark", marks)
+    writes = [partial(stores.write_ranks, *each) for each in zip(batches, decided, strict=True)]
+    await meter.measure("write ranks", writes)
     await meter.measure("trim and sweep", [partial(stores.trim, pages) for pages in batches])
 
 

@@ -116,7 +116,8 @@ class History:
         matching: which contents match.
         crawl: records and index.
         partition: where its pages come from.
-        marks: whether the rank of a decided page comes into its record, as it does unless a daemon crashed.
+        writes_ranks: whether the rank of a decided page is written to its record, as it is unless a
+            daemon crashed.
         jitter: of the pauses after conflicts.
         tombstone_ttl_seconds: how long decisions are remembered after a trim.
     """
@@ -129,7 +130,7 @@ class History:
         crawl: Crawl | None = None,
         partition: Partition = PARTITION,
         *,
-        marks: bool = True,
+        writes_ranks: bool = True,
         has_lone_requests: bool = False,
         tombstone_ttl_seconds: float = 600.0,
         jitter: Callable[[], float] = random.random,
@@ -140,7 +141,7 @@ class History:
         self.ranks: dict[Position, int] = {}
         self._matching = matching
         self._partition = partition
-        self._marks = marks
+        self._writes_ranks = writes_ranks
         self._has_lone_requests = has_lone_requests
         self._offset = 0
 
@@ -155,7 +156,7 @@ class History:
         return [self._probed(request) for request in changed]
 
     async def decide(self, requests: Sequence[Request]) -> list[Placement]:
-        """Decide, and mark the records."""
+        """Decide, and write the ranks."""
         rendered: dict[Position, Placement] = {}
 
         def render(request: Request, placement: Placement | None) -> bytes:
@@ -218,7 +219,7 @@ class History:
     def _note(self, request: Request, placement: Placement, outcome: Decided) -> None:
         self.placements.append((request, placement))
         self.ranks[request.position] = outcome.rank
-        if isinstance(request, PlaceRequest) and self._marks:
+        if isinstance(request, PlaceRequest) and self._writes_ranks:
             number = request.node.handle
             record = self.crawl.records[number]
             if record.version == request.node.version:

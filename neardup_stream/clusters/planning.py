@@ -70,7 +70,7 @@ def _confirm(overlay: Overlay, request: ConfirmRequest) -> None:
         cell.version == node.version and not cell.is_decided_as(node.version, request.content)
     ):
         overlay.behind[request.position] = _known(node.handle, cell)
-    elif cell.version < node.version and not request.is_marked:
+    elif cell.version < node.version and not request.is_ranked:
         overlay.behind[request.position] = KnownVersion(node.handle, node.version - 1)
 
 

@@ -97,14 +97,14 @@ class ConfirmRequest(NamedTuple):
         node: the version that it is.
         content: digest of its text; 0 where unknown.
         maker: the position that made the version.
-        is_marked: whether the page record says that the version was decided.
+        is_ranked: whether the page record says that the version was decided.
     """
 
     position: Position
     node: PageVersion
     content: int
     maker: Position
-    is_marked: bool
+    is_ranked: bool
 
 
 class UnknownRequest(NamedTuple):

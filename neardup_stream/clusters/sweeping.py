@@ -9,7 +9,7 @@ would ignore it:
     has the version and the rank    is removed
     lacks the rank                  is removed after the rank was written
     none, and the page is gone      is removed after the version floor of its slot was raised
-    none, or an older one           is kept, marked as unrecorded, until the page is decided again
+    none, or an older one           is kept, noted as unrecorded, until the page is decided again
     a newer one, not decided yet    is kept likewise: the record may have begun again since Redis lost it
 """
 
@@ -31,7 +31,7 @@ __all__ = ["knowledge_of", "sweep_aged"]
 
 _logger = logging.getLogger(__name__)
 
-_Knowledge = Literal["known", "unmarked", "dropped", "lost", "undecided"]
+_Knowledge = Literal["known", "unranked", "dropped", "lost", "undecided"]
 
 
 async def sweep_aged(
@@ -69,7 +69,7 @@ def knowledge_of(cell: PageCell, record: PageRecord | None) -> _Knowledge:
         return "lost"
     if contents_differ(cell.content, record.content) or (record.is_kept and not cell.is_living):
         return "lost"  # Redis lost the record, and the page came again and is not decided yet
-    return "unmarked" if cell.is_living and not record.rank else "known"
+    return "unranked" if cell.is_living and not record.rank else "known"
 
 
 async def _keep_unrecorded(store: ClusterStore, records: RecordStore, due: Sequence[Aged]) -> bool:
@@ -119,10 +119,10 @@ async def _unrecorded(
         handle: knowledge_of(cell, None if (value := found[handle]) is None else PageRecord.unpack(value))
         for handle, cell in going.items()
     }
-    unmarked = [handle for handle, knowledge in known.items() if knowledge == "unmarked"]
-    if unmarked:
-        await records.mark(
-            [RankWrite(each, version_byte(going[each].version), going[each].rank) for each in unmarked]
+    unranked = [handle for handle, knowledge in known.items() if knowledge == "unranked"]
+    if unranked:
+        await records.write_ranks(
+            [RankWrite(each, version_byte(going[each].version), going[each].rank) for each in unranked]
         )
     lost = [handle for handle, knowledge in known.items() if knowledge == "lost"]
     if dropped := [handle for handle, knowledge in known.items() if knowledge == "dropped"]:

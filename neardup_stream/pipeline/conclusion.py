@@ -77,10 +77,11 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
             if row.events:
                 events += [OutgoingMessage(position, event) for event in row.events]
             if decided is not None and decided.rank and row.handle:
-                follow_up.marks.append(RankWrite(Handle(row.handle), version_byte(row.version), decided.rank))
+                write = RankWrite(Handle(row.handle), version_byte(row.version), decided.rank)
+                follow_up.rank_writes.append(write)
         outcomes.update({("unique", ""): len(run.alone)} if run.alone else {})
         judged.update(run.alone)
-        follow_up.marks.extend(mark for mark in run.alone.values() if mark.rank)
+        follow_up.rank_writes.extend(write for write in run.alone.values() if write.rank)
         follow_up.lessons.extend(_lessons(prepared, run, judged))
     return Conclusion(outcomes, events, follow_up, JudgedPositions(judged, duplicates))
 
@@ -105,7 +106,7 @@ def without_partitions(
     return kept, [
         run._replace(
             positions=[one for one in run.positions if one.partition not in lost],
-            alone={one: mark for one, mark in run.alone.items() if one.partition not in lost},
+            alone={one: write for one, write in run.alone.items() if one.partition not in lost},
         )
         for run in runs
     ]

@@ -14,12 +14,12 @@ class FollowUp(NamedTuple):
     """What is left to do once a batch is decided.
 
     Attributes:
-        marks: ranks for the records of its pages.
+        rank_writes: ranks for the records of its pages.
         former: the versions that its pages have replaced.
         lessons: lines of its pages that are to be counted for the frames of their sites once it is delivered.
     """
 
-    marks: list[RankWrite]
+    rank_writes: list[RankWrite]
     former: list[IndexedPage]
     lessons: list[Lesson]
 
@@ -29,6 +29,6 @@ class FollowUp(NamedTuple):
         Raises:
             StoreUnavailable: apply again.
         """
-        await stores.records.mark(self.marks)
+        await stores.records.write_ranks(self.rank_writes)
         if self.former:
             await stores.index.remove(self.former)

@@ -249,7 +249,7 @@ class RecordStore(Protocol):
         """Compare and set, each change atomically, in order. One round trip (per shard)."""
         ...
 
-    async def mark(self, marks: Sequence[RankWrite]) -> None:
+    async def write_ranks(self, writes: Sequence[RankWrite]) -> None:
         """Write ranks, each atomically; no record travels. One round trip (per shard)."""
         ...
 

@@ -13,7 +13,7 @@ STEPS: Final[Mapping[str, Sequence[str]]] = {
     "probe and insert": ("index.probe_and_insert",),
     "fetch": ("records.fetch",),
     "decide": ("decide", "cluster_store.commit"),
-    "mark": ("records.mark",),
+    "write ranks": ("records.write_ranks",),
     "entries out": ("index.remove",),
     "note": ("source.note_decided",),
     "send": ("events.send",),

@@ -18,7 +18,7 @@ LOW, NEXT_TO_LOW, HIGH = Handle(0), Handle(1), Handle(2**64 - 1)
 
 
 def record(version_byte: int, rank: int = 0) -> bytes:
-    """Return a header as marks know it, and something behind it."""
+    """Return a header as writes of ranks know it, and something behind it."""
     return rank.to_bytes(6, "big") + bytes([version_byte]) + b"\x00body"
 
 
@@ -67,34 +67,36 @@ async def changes_of_one_handle_in_one_call_follow_each_other(store: RecordStore
     assert answers == [RecordAnswer(b"first"), RecordAnswer(b"second")]
 
 
-async def a_mark_writes_the_rank_and_nothing_else(store: RecordStore) -> None:
+async def a_write_of_a_rank_changes_nothing_else(store: RecordStore) -> None:
     await store.replace([RecordChange(LOW, None, record(version_byte=7)), RecordChange(HIGH, None, b"other")])
 
-    await store.mark([RankWrite(LOW, 7, rank=2**48 - 1)])
+    await store.write_ranks([RankWrite(LOW, 7, rank=2**48 - 1)])
 
     assert await store.fetch([LOW, HIGH]) == [b"\xff" * 6 + record(version_byte=7)[6:], b"other"]
 
 
-async def a_mark_for_another_version_changes_nothing(store: RecordStore) -> None:
+async def a_rank_of_another_version_changes_nothing(store: RecordStore) -> None:
     await store.replace([RecordChange(LOW, None, record(version_byte=7))])
 
-    await store.mark([RankWrite(LOW, 6, rank=5), RankWrite(LOW, 8, rank=5), RankWrite(HIGH, 7, rank=5)])
+    await store.write_ranks(
+        [RankWrite(LOW, 6, rank=5), RankWrite(LOW, 8, rank=5), RankWrite(HIGH, 7, rank=5)]
+    )
 
     assert await store.fetch([LOW, HIGH]) == [record(version_byte=7), None]
 
 
-async def marking_twice_is_marking_once(store: RecordStore) -> None:
+async def writing_a_rank_twice_is_writing_it_once(store: RecordStore) -> None:
     await store.replace([RecordChange(LOW, None, record(version_byte=255))])
 
     for _ in range(2):
-        await store.mark([RankWrite(LOW, 255, rank=5)])
+        await store.write_ranks([RankWrite(LOW, 255, rank=5)])
 
     assert await store.fetch([LOW]) == [record(version_byte=255, rank=5)]
 
 
-async def a_marked_record_is_another_value_to_its_writer(store: RecordStore) -> None:
+async def a_record_with_its_rank_is_another_value_to_its_writer(store: RecordStore) -> None:
     await store.replace([RecordChange(LOW, None, record(version_byte=1))])
-    await store.mark([RankWrite(LOW, 1, rank=5)])
+    await store.write_ranks([RankWrite(LOW, 1, rank=5)])
 
     answers = await store.replace([RecordChange(LOW, record(version_byte=1), b"second")])
 
@@ -243,7 +245,7 @@ async def nothing_asked_is_nothing_answered(store: RecordStore) -> None:
     assert await store.replace([]) == []
     assert await store.drop([]) == []
     assert [part.records async for part in all_records(store) if part.records] == []
-    await store.mark([])
+    await store.write_ranks([])
 
 
 async def of_eight_writers_at_once_one_wins(store: RecordStore) -> None:
@@ -271,10 +273,10 @@ RECORD_CLAIMS = [
     an_expected_value_that_is_absent_is_not_replaced,
     replacing_twice_is_replacing_once,
     changes_of_one_handle_in_one_call_follow_each_other,
-    a_mark_writes_the_rank_and_nothing_else,
-    a_mark_for_another_version_changes_nothing,
-    marking_twice_is_marking_once,
-    a_marked_record_is_another_value_to_its_writer,
+    a_write_of_a_rank_changes_nothing_else,
+    a_rank_of_another_version_changes_nothing,
+    writing_a_rank_twice_is_writing_it_once,
+    a_record_with_its_rank_is_another_value_to_its_writer,
     a_dropped_record_is_gone_and_leaves_its_floor,
     a_handle_whose_record_was_dropped_is_remembered,
     a_floor_that_was_answered_is_known,

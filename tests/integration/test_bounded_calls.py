@@ -274,7 +274,7 @@ async def test_a_call_writes_few_records(client: RecordingClient, keys: Keys) ->
     handles = [spread(number) for number in range(count)]
 
     await records.replace([RecordChange(each, None, bytes(8)) for each in handles])
-    await records.mark([RankWrite(each, 0, 1) for each in handles])
+    await records.write_ranks([RankWrite(each, 0, 1) for each in handles])
     await records.drop([RecordDrop(each, None, 1) for each in handles])
 
     assert [len(call.keys) for call in client.calls] == 3 * [RECORDS_PER_CALL, RECORDS_PER_CALL, 1]

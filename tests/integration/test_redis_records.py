@@ -46,7 +46,7 @@ async def answers(store: RecordStore, random_source: random.Random) -> object:
             for _ in range(4)
         ]
     )
-    await store.mark(
+    await store.write_ranks(
         [RankWrite(choose(HANDLES), random_source.randrange(3), random_source.randrange(2)) for _ in range(4)]
     )
     dropped = await store.drop(

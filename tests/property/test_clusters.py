@@ -64,16 +64,21 @@ def test_online_clusters_are_the_components_of_the_match_graph_in_any_order(
     finish(story())
 
 
-@given(batches=BATCHES, rule=st.sampled_from([components, anchored]), marks=st.booleans(), dice=st.randoms())
+@given(
+    batches=BATCHES,
+    rule=st.sampled_from([components, anchored]),
+    writes_ranks=st.booleans(),
+    dice=st.randoms(),
+)
 @settings(max_examples=150)
 def test_folding_the_answers_in_any_order_gives_the_clusters_in_the_store(
-    *, batches: list[list[Op]], rule: Rule, marks: bool, dice: random.Random
+    *, batches: list[list[Op]], rule: Rule, writes_ranks: bool, dice: random.Random
 ) -> None:
     async def story() -> None:
-        history = History(MemoryClusters(), rule, marks=marks, tombstone_ttl_seconds=0)
+        history = History(MemoryClusters(), rule, writes_ranks=writes_ranks, tombstone_ttl_seconds=0)
         for batch in batches:
             await history.run(batch)
-            if marks:  # only what is marked may be forgotten here
+            if writes_ranks:  # only a page with its rank may be forgotten here
                 await history.trim()
             clusters = await walked(history.clusters)
             fold = folded(history.placements, dice)

@@ -128,7 +128,7 @@ def _evidence(shared: Shared, seed: int) -> tuple[History, Expectations]:
 
 
 def _is_of_a_loss(line: str, fault_profile: FaultProfile) -> bool:
-    """Return whether records that are lost or not marked any more, or came again, explain it."""
+    """Return whether records that are lost or lack their rank, or came again, explain it."""
     if "epoch" in fault_profile.losses and "unchanged, and has" in line:
         return True  # the record before it claimed nothing, because this one was registered first
     explained = ("has no record", "is not decided", "change at version", "comes before")

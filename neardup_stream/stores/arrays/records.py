@@ -195,11 +195,11 @@ class ArrayRecords:
         self._others.update(change.handle for change, answer in written if answer.value is not None)
         return answers
 
-    async def mark(self, marks: Sequence[RankWrite]) -> None:
+    async def write_ranks(self, writes: Sequence[RankWrite]) -> None:
         """See the contract."""
-        for mark in marks:
-            self._leave_columns(mark.handle)
-        await self._changed.mark(marks)
+        for write in writes:
+            self._leave_columns(write.handle)
+        await self._changed.write_ranks(writes)
 
     async def drop(self, drops: Sequence[RecordDrop]) -> list[bool]:
         """See the contract."""

@@ -48,13 +48,13 @@ class MemoryRecords:
         """See the contract."""
         return [self._replace(change) for change in changes]
 
-    async def mark(self, marks: Sequence[RankWrite]) -> None:
+    async def write_ranks(self, writes: Sequence[RankWrite]) -> None:
         """See the contract."""
-        for mark in marks:
-            header, slot = record_header(mark.rank, mark.version_byte), self._slot_of(mark.handle)
-            value = slot.get(mark.handle, b"")
+        for write in writes:
+            header, slot = record_header(write.rank, write.version_byte), self._slot_of(write.handle)
+            value = slot.get(write.handle, b"")
             if value[len(header) - 1 : len(header)] == header[-1:]:
-                slot[mark.handle] = header + value[len(header) :]
+                slot[write.handle] = header + value[len(header) :]
 
     async def drop(self, drops: Sequence[RecordDrop]) -> list[bool]:
         """See the contract."""

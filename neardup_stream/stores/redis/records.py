@@ -23,7 +23,7 @@ __all__ = ["DROPPED_HANDLES", "KNOWN_FLOORS", "RedisRecords"]
 
 _FETCH = Script.load("fetch_records")
 _REPLACE = Script.load("replace_records")
-_MARK = Script.load("write_ranks")
+_WRITE_RANKS = Script.load("write_ranks")
 _DROP = Script.load("drop_records")
 
 _FLOOR_FIELD = b""
@@ -78,10 +78,10 @@ class RedisRecords:
         )
         return [self._answer(change, answer) for change, answer in zip(changes, answers, strict=True)]
 
-    async def mark(self, marks: Sequence[RankWrite]) -> None:
+    async def write_ranks(self, writes: Sequence[RankWrite]) -> None:
         """See the contract."""
-        headers = [(record_header(mark.rank, mark.version_byte),) for mark in marks]
-        await self._run(_MARK, [mark.handle for mark in marks], headers)
+        headers = [(record_header(write.rank, write.version_byte),) for write in writes]
+        await self._run(_WRITE_RANKS, [write.handle for write in writes], headers)
 
     async def drop(self, drops: Sequence[RecordDrop]) -> list[bool]:
         """See the contract."""

@@ -1,8 +1,8 @@
 -- Writes ranks into page records.
--- KEYS[i] is the hash of mark i; ARGV[1] the handles, 8 bytes each; ARGV[i + 1] the header that the record is
+-- KEYS[i] is the hash of write i; ARGV[1] the handles, 8 bytes each; ARGV[i + 1] the header that the record is
 -- to have if its version byte, the header's last, is the same.
 -- Returns 1 where the record has that header now, else 0.
-local marked = {}
+local written = {}
 for i = 1, #KEYS do
   local handle = string.sub(ARGV[1], 8 * i - 7, 8 * i)
   local header, now = ARGV[i + 1], redis.call('HGET', KEYS[i], handle)
@@ -10,6 +10,6 @@ for i = 1, #KEYS do
   if is_meant then
     redis.call('HSET', KEYS[i], handle, header .. string.sub(now, 8))
   end
-  marked[i] = is_meant and 1 or 0
+  written[i] = is_meant and 1 or 0
 end
-return marked
+return written

@@ -21,7 +21,7 @@ async def test_the_tombstone_of_an_expired_page_stays_until_it_is_released() -> 
 
 
 async def test_expiring_and_releasing_an_earlier_version_lets_nothing_age() -> None:
-    """The cell of a version whose row is not trimmed is needed: its record may not be marked yet."""
+    """The cell of a version whose row is not trimmed is needed: its record may have no rank yet."""
     store = MemoryClusters()
     clusters = clusters_of(store, tombstone_ttl_seconds=0)
     await decide(clusters, place(1, 1, version=2))

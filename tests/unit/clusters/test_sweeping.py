@@ -38,7 +38,7 @@ def record(version: int, *, content: int = 1, rank: int = 5) -> PageRecord:
         pytest.param(LIVING, record(3), "known", id="the same version"),
         pytest.param(LIVING, record(4, content=2), "known", id="a later version"),
         pytest.param(LIVING, record(4, content=2, rank=0), "undecided", id="a later version, not decided"),
-        pytest.param(LIVING, record(3, rank=0), "unmarked", id="the same version, never marked"),
+        pytest.param(LIVING, record(3, rank=0), "unranked", id="the same version, without its rank"),
         pytest.param(LIVING, record(2), "lost", id="an earlier version"),
         pytest.param(LIVING, record(3, content=2), "lost", id="the same number, another text"),
         pytest.param(LIVING, None, "lost", id="no record"),

@@ -86,7 +86,7 @@ def test_what_has_no_point_of_its_own_is_not_wrapped() -> None:
 @pytest.mark.parametrize(
     ("written", "point"),
     [
-        ("before records.mark", Failpoint("before", "records", "mark", 1, signal.SIGKILL)),
+        ("before records.write_ranks", Failpoint("before", "records", "write_ranks", 1, signal.SIGKILL)),
         ("after decide 2", Failpoint("after", "stage", "decide", 2, signal.SIGKILL)),
         ("after cluster_store.commit 3", Failpoint("after", "cluster_store", "commit", 3, signal.SIGKILL)),
     ],
@@ -102,16 +102,16 @@ def test_a_point_is_written_as_moment_call_and_turn(written: str, point: Failpoi
     "written",
     [
         "",
-        "records.mark",
-        "during records.mark",
+        "records.write_ranks",
+        "during records.write_ranks",
         "before records.burn",
-        "before pages.mark",
+        "before pages.write_ranks",
         "before stage.decide",
         "before prepare",
-        "before records.mark 0",
-        "before records.mark -1",
-        "before records.mark twice",
-        "before records.mark 1 2",
+        "before records.write_ranks 0",
+        "before records.write_ranks -1",
+        "before records.write_ranks twice",
+        "before records.write_ranks 1 2",
     ],
 )
 def test_a_point_that_does_not_exist_is_refused(written: str) -> None:

@@ -30,7 +30,7 @@ STEPS = {
     "probe": "pipeline/probe.py",
     "verify": "pipeline/verify.py",
     "decide": "pipeline/decide.py",
-    "mark": "stores/memory/records.py",
+    "write_ranks": "stores/memory/records.py",
     "remove": "indexes/permuted.py",
     "trim": "clusters/clusters.py",
     "tidy": "clusters/clusters.py",

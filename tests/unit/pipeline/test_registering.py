@@ -40,7 +40,7 @@ async def test_a_page_whose_record_was_dropped_returns_above_the_floor_of_its_sl
 async def test_a_page_that_was_marked_meanwhile_is_still_registered_once() -> None:
     store = MemoryRecords()
     (first,) = await register([PAGE], store, KEY, NOW)
-    await store.mark([RankWrite(first.handle, 1, rank=5)])
+    await store.write_ranks([RankWrite(first.handle, 1, rank=5)])
 
     (again,) = await register([PAGE], store, KEY, NOW)
 

@@ -94,7 +94,7 @@ async def test_a_stub_that_has_its_rank_is_decided() -> None:
     world = World()
     world.families.finished_below = 0
     await world.crawl(0, "page")
-    await world.records.mark([RankWrite(handle("page"), 1, 5)])
+    await world.records.write_ranks([RankWrite(handle("page"), 1, 5)])
 
     for day in (10, 12):
         await world.sweeper().sweep(at(day))

@@ -30,7 +30,7 @@ async def test_a_page_is_marked_once_its_version_is_decided() -> None:
     world = World()
     world.families.finished_below = 0
     await world.crawl(0, "unranked", "ranked")
-    await world.records.mark([RankWrite(handle("ranked"), 1, 5)])
+    await world.records.write_ranks([RankWrite(handle("ranked"), 1, 5)])
     sweeper = world.sweeper()
 
     swept = await sweeper.sweep(at(11))
@@ -85,7 +85,7 @@ async def test_a_page_waits_for_its_decision_though_its_run_may_have_been_cut(
 
 
 async def test_a_page_is_decided_before_its_decision_record_is_trimmed_and_its_stub_waits_for_that() -> None:
-    """Its daemon may have died between its commit and the mark, and without clusters there are no ranks."""
+    """Its daemon may have died before it wrote the rank, and without clusters there are no ranks."""
     world = World()
     world.families.finished_below, world.families.decided_below = 0, 1_000
     await world.crawl(0, "page", "short")

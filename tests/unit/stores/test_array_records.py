@@ -112,7 +112,7 @@ async def test_a_first_version_is_replaced_marked_and_dropped_like_any_record() 
 
     assert await store.replace([RecordChange(handle(7), None, b"new")]) == [RecordAnswer(expected(7))]
     assert await store.replace([RecordChange(handle(7), expected(7), b"new")]) == [RecordAnswer(b"new")]
-    await store.mark([RankWrite(handle(8), 1, rank=99)])
+    await store.write_ranks([RankWrite(handle(8), 1, rank=99)])
     assert await store.fetch([handle(8)]) == [record_header(99, 1) + expected(8)[7:]]
     assert await store.drop([RecordDrop(handle(10), expected(10), floor=4)]) == [True]
 
