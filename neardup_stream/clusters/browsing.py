@@ -11,8 +11,8 @@ from neardup_stream.clusters.cells import (
     unpack_cluster,
 )
 from neardup_stream.clusters.placements import ClusterState
-from neardup_stream.clusters.snapshot import page_cells
-from neardup_stream.stores.cluster_store import CLUSTERS, Cell, ClusterStore, Member, MemberRange
+from neardup_stream.clusters.snapshot import page_addresses
+from neardup_stream.stores.cluster_store import CLUSTERS, CellAddress, ClusterStore, Member, MemberRange
 
 __all__ = ["MOST_LEVELS", "FoundCluster", "MemberPage", "cluster_key", "find_cluster", "read_members"]
 
@@ -83,7 +83,7 @@ async def find_cluster(store: ClusterStore, key: ClusterKey) -> FoundCluster | N
         if found == key:
             break
     for _ in range(_MOST_TRIES):
-        (packed,), _ = await store.read(page_cells([key.handle]))
+        (packed,), _ = await store.read(page_addresses([key.handle]))
         cell = PageCell.unpack(packed)
         if not (cell.is_living and cell.is_linked):
             return None
@@ -141,7 +141,7 @@ async def _followed(store: ClusterStore, key: ClusterKey) -> FoundCluster | Clus
     Each cell is read on its own: a set that one named may be removed before it is read.
     """
     for _ in range(MOST_LEVELS):
-        (value,), _ = await store.read([Cell(CLUSTERS, key.packed)])
+        (value,), _ = await store.read([CellAddress(CLUSTERS, key.packed)])
         cell = None if value is None else unpack_cluster(value)
         if isinstance(cell, ClusterCell):
             return FoundCluster(key, cell.state(key))

@@ -28,7 +28,7 @@ from neardup_stream.clusters.rows import (
     trim_rows,
 )
 from neardup_stream.clusters.rules import Rule, components
-from neardup_stream.clusters.snapshot import StaleSnapshot, page_cells
+from neardup_stream.clusters.snapshot import StaleSnapshot, page_addresses
 from neardup_stream.clusters.sweeping import sweep_aged
 from neardup_stream.clusters.transactions import changes_of, planned
 from neardup_stream.clusters.walking import WalkedCluster, walk_clusters
@@ -203,7 +203,7 @@ class Clusters:
         if not nodes:
             return
         reader = Reader(self._store, self._describe)
-        await reader.read(page_cells({node.handle for node in nodes}))
+        await reader.read(page_addresses({node.handle for node in nodes}))
         cells = [(reader.snapshot.pages[node.handle], node) for node in nodes]
         tombstones = [
             Aged(cell.rank, node.handle)
@@ -236,7 +236,7 @@ class Clusters:
             StaleSnapshot: a cluster ended between the two reads.
         """
         reader = Reader(self._store, self._describe)
-        await reader.read(page_cells(set(handles)))
+        await reader.read(page_addresses(set(handles)))
         keys = {
             handle: reader.snapshot.root(cell.cluster(handle))
             for handle, cell in reader.snapshot.pages.items()
@@ -258,7 +258,7 @@ class Clusters:
     async def _expire(self, nodes: Sequence[PageVersion], turn: bytes) -> list[bool] | None:
         """Try once to expire pages; None when another daemon changed their cells meanwhile."""
         reader = Reader(self._store, self._describe)
-        await reader.read(page_cells({node.handle for node in nodes}))
+        await reader.read(page_addresses({node.handle for node in nodes}))
         overlay, gone = await planned(
             reader, nodes, lambda overlay, node, number: expire(overlay, node, PROVISIONAL_RANK + number)
         )

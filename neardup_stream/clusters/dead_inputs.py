@@ -17,7 +17,7 @@ from neardup_stream.stores.cluster_store import (
     DECIDED,
     RANK_BYTES,
     TRIMMED,
-    Cell,
+    CellAddress,
     ClusterStore,
     Transaction,
     named_partition,
@@ -75,26 +75,26 @@ async def drop_dead_inputs(store: ClusterStore, now_seconds: int, idle_seconds: 
 
 async def _drop(store: ClusterStore, names: Sequence[bytes], now_seconds: int, idle_seconds: int) -> int:
     tables = (TRIMMED, DECIDED, IDLE)
-    values, _ = await store.read([Cell(table, name) for name in names for table in tables])
-    expected: dict[Cell, bytes | None] = {}
-    writes: dict[Cell, bytes | None] = {}
+    values, _ = await store.read([CellAddress(table, name) for name in names for table in tables])
+    expected: dict[CellAddress, bytes | None] = {}
+    writes: dict[CellAddress, bytes | None] = {}
     dead: dict[Partition, int] = {}
     for number, name in enumerate(names):
         trimmed, decided, noted = values[3 * number : 3 * number + 3]
-        bounds, cell = RowBounds.unpack(trimmed, decided), Cell(IDLE, name)
+        bounds, address = RowBounds.unpack(trimmed, decided), CellAddress(IDLE, name)
         if bounds.is_empty:
             if noted is not None:
-                expected[cell], writes[cell] = noted, None
+                expected[address], writes[address] = noted, None
             continue
         before = None if noted is None else _Look.unpack(noted)
         if before is None or before.bounds != bounds:
-            expected[cell], writes[cell] = noted, _Look(bounds, now_seconds).pack()
+            expected[address], writes[address] = noted, _Look(bounds, now_seconds).pack()
         elif now_seconds - before.since_seconds >= idle_seconds:
             dead[named_partition(name)] = bounds.ceiling
     if writes:
         await store.commit(Transaction(floors={}, expected=expected, writes=writes))
     await trim_rows(store, dead)
-    gone: dict[Cell, bytes | None] = {Cell(IDLE, partition_name(each)): None for each in dead}
+    gone: dict[CellAddress, bytes | None] = {CellAddress(IDLE, partition_name(each)): None for each in dead}
     if gone:
         await store.commit(Transaction(floors={}, expected={}, writes=gone))
     return len(dead)

@@ -38,11 +38,11 @@ from neardup_stream.clusters.rows import (
     refuse_ended_epochs,
 )
 from neardup_stream.clusters.rules import Rule
-from neardup_stream.clusters.snapshot import StaleSnapshot, page_cells
+from neardup_stream.clusters.snapshot import StaleSnapshot, page_addresses
 from neardup_stream.clusters.transactions import changes_of, planned, with_heads
 from neardup_stream.message import Position
-from neardup_stream.stores.cluster_cells import page_cell
-from neardup_stream.stores.cluster_store import PROVISIONAL_RANK, Cell, ClusterStore, Transaction
+from neardup_stream.stores.cluster_cells import page_address
+from neardup_stream.stores.cluster_store import PROVISIONAL_RANK, CellAddress, ClusterStore, Transaction
 
 __all__ = ["ClusterPlanning", "PortionInClusters"]
 
@@ -84,7 +84,7 @@ class _Plan(NamedTuple):
     def changed_bytes(self) -> int:
         """Of the cells that are written, before and after."""
         before, after = self.changes.expected, self.changes.writes
-        return sum(len(value) + len(before.get(cell) or b"") for cell, value in after.items() if value)
+        return sum(len(value) + len(before.get(address) or b"") for address, value in after.items() if value)
 
     @property
     def is_too_large(self) -> bool:
@@ -210,7 +210,7 @@ class PortionInClusters:
         )
         looked_at = overlay.looked_at | mirrored_pages(part, todo[len(part) :])
         changes = with_heads(changes, looked_at, reader.snapshot.pages)
-        compared_bytes = sum(len(reader.snapshot.raw[cell] or b"") for cell in changes.begins)
+        compared_bytes = sum(len(reader.snapshot.raw[address] or b"") for address in changes.begins)
         return _Plan(already_decided, rows, changes, compared_bytes, is_last=len(part) == len(todo))
 
     async def _snapshot(self) -> Reader:
@@ -224,8 +224,8 @@ class PortionInClusters:
             self._lone, self._others = set(), list(self._requests)
         reader = Reader(self._planning.store, self._planning.describe)
         own = new_handles(self._others) if self._pace.is_first else set()
-        reader.snapshot.assume_absent(page_cells(own))
-        await reader.read_rows(self._undecided(), page_cells(known_handles(self._others) - own))
+        reader.snapshot.assume_absent(page_addresses(own))
+        await reader.read_rows(self._undecided(), page_addresses(known_handles(self._others) - own))
         return reader
 
     def _undecided(self) -> list[Position]:
@@ -273,8 +273,8 @@ def _in_order(requests: Sequence[Request], others: Sequence[NewRow]) -> Iterator
         yield NewRow(request, None, number) if isinstance(request, LoneRequest) else next(planned_rows)
 
 
-def _lone_cell(request: PlaceRequest | LoneRequest, number: int) -> tuple[Cell, bytes]:
+def _lone_cell(request: PlaceRequest | LoneRequest, number: int) -> tuple[CellAddress, bytes]:
     """Return what is stored of a page that stands alone and always did."""
     handle = request.handle if isinstance(request, LoneRequest) else request.node.handle
     packed = pack_lone_page(PROVISIONAL_RANK + number, 1, request.content)
-    return page_cell(handle), packed
+    return page_address(handle), packed

@@ -9,7 +9,7 @@ import msgspec
 from neardup_stream.clusters.cells import ClusterKey, inner_key
 from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.reading import Describe, Reader
-from neardup_stream.clusters.snapshot import StaleSnapshot, cluster_cells
+from neardup_stream.clusters.snapshot import StaleSnapshot, cluster_addresses
 from neardup_stream.clusters.transactions import changes_of, planned
 from neardup_stream.errors import CorruptData
 from neardup_stream.stores.cluster_store import ClusterStore, Member, MemberRange
@@ -37,7 +37,7 @@ async def move_absorbed(store: ClusterStore, describe: Describe) -> None:
 
 async def _move_some(store: ClusterStore, reader: Reader, source: ClusterKey) -> bool:
     """Move the first members of one cluster; False on a conflict."""
-    await reader.read(cluster_cells([source]), [MemberRange(source.packed, MOVED_AT_ONCE)])
+    await reader.read(cluster_addresses([source]), [MemberRange(source.packed, MOVED_AT_ONCE)])
     members = reader.snapshot.members[source]
     is_last = len(members) < MOVED_AT_ONCE
 

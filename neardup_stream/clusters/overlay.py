@@ -14,8 +14,8 @@ from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.clusters.snapshot import Description, Needs, Snapshot, StaleSnapshot
 from neardup_stream.message import Position
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_cells import page_cell
-from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, RANK_BYTES, Cell, Member
+from neardup_stream.stores.cluster_cells import page_address
+from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, RANK_BYTES, CellAddress, Member
 
 __all__ = ["Overlay"]
 
@@ -204,30 +204,30 @@ class Overlay:
         else:
             self._put(self._left, member, rank)
 
-    def writes(self, counted: Container[Cell]) -> dict[Cell, bytes | None]:
+    def writes(self, counted: Container[CellAddress]) -> dict[CellAddress, bytes | None]:
         """Return the cells that differ from those that were read, except those of `counted`."""
-        pages = {page_cell(handle): cell.pack() for handle, cell in self._pages.items()}
+        pages = {page_address(handle): cell.pack() for handle, cell in self._pages.items()}
         clusters = {
-            Cell(CLUSTERS, key.packed): None if cell is None else cell.pack()
+            CellAddress(CLUSTERS, key.packed): None if cell is None else cell.pack()
             for key, cell in self._clusters.items()
         }
-        absorbed = {Cell(ABSORBED, key.packed): value for key, value in self._absorbed.items()}
+        absorbed = {CellAddress(ABSORBED, key.packed): value for key, value in self._absorbed.items()}
         return absorbed | {
-            cell: value
-            for cell, value in (pages | clusters).items()
-            if cell not in counted and self._snapshot.raw.get(cell) != value
+            address: value
+            for address, value in (pages | clusters).items()
+            if address not in counted and self._snapshot.raw.get(address) != value
         }
 
-    def counted(self) -> dict[Cell, tuple[bytes, int]]:
+    def counted(self) -> dict[CellAddress, tuple[bytes, int]]:
         """Return the clusters that were read and at most grew: as they were read, and by how much."""
         counted = {}
         for key, before in self._snapshot.clusters.items():
             after = self._clusters.get(key, before)
             if isinstance(before, ClusterCell) and isinstance(after, ClusterCell):
-                cell = Cell(CLUSTERS, key.packed)
-                raw = self._snapshot.raw[cell]
+                address = CellAddress(CLUSTERS, key.packed)
+                raw = self._snapshot.raw[address]
                 if raw is not None and msgspec.structs.replace(after, size=before.size) == before:
-                    counted[cell] = raw, after.size - before.size
+                    counted[address] = raw, after.size - before.size
         return counted
 
     def joined(self) -> list[Member]:

@@ -2,17 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from neardup_stream.clusters.rows import block_cells, bound_cells, continued_blocks
+from neardup_stream.clusters.rows import block_addresses, bound_addresses, continued_blocks
 from neardup_stream.clusters.snapshot import (
     DescribedPage,
     Description,
     Needs,
     Snapshot,
-    cluster_cells,
-    page_cells,
+    cluster_addresses,
+    page_addresses,
 )
 from neardup_stream.message import Position
-from neardup_stream.stores.cluster_store import Cell, ClusterStore, MemberRange
+from neardup_stream.stores.cluster_store import CellAddress, ClusterStore, MemberRange
 
 __all__ = ["Describe", "Reader"]
 
@@ -33,17 +33,17 @@ class Reader:
         self._store = store
         self._describe = describe
 
-    async def read(self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()) -> None:
+    async def read(self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()) -> None:
         """Read some cells and members, then the clusters of the pages among them."""
-        values, members = await self._store.read(cells, ranges)
-        self.snapshot.add(cells, values, ranges, members)
+        values, members = await self._store.read(addresses, ranges)
+        self.snapshot.add(addresses, values, ranges, members)
         if keys := self.snapshot.unread_clusters():
-            await self.read(cluster_cells(keys))
+            await self.read(cluster_addresses(keys))
 
-    async def read_rows(self, positions: Sequence[Position], others: Sequence[Cell] = ()) -> None:
+    async def read_rows(self, positions: Sequence[Position], others: Sequence[CellAddress] = ()) -> None:
         """Read the rows of some positions, if they have any, and other cells together with their bounds."""
-        await self.read([*bound_cells(positions), *others])
-        blocks = block_cells(self.snapshot, positions)
+        await self.read([*bound_addresses(positions), *others])
+        blocks = block_addresses(self.snapshot, positions)
         while blocks:
             await self.read(blocks)
             blocks = continued_blocks(self.snapshot, blocks)
@@ -51,9 +51,9 @@ class Reader:
     async def fetch(self, needs: Needs) -> None:
         """Read what a plan found lacking."""
         ranges = [MemberRange(key.packed, limit) for key, limit in needs.ranges.items()]
-        cells = page_cells(needs.pages) + cluster_cells(needs.clusters)
-        if cells or ranges:
-            await self.read(cells, ranges)
+        addresses = page_addresses(needs.pages) + cluster_addresses(needs.clusters)
+        if addresses or ranges:
+            await self.read(addresses, ranges)
         if needs.descriptions:
             found = await self._describe(sorted(needs.descriptions))
             self.snapshot.describe({page: found.get(page) for page in needs.descriptions})

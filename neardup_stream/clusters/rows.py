@@ -29,9 +29,9 @@ from neardup_stream.stores.cluster_store import (
     ROWS,
     SWEPT,
     TRIMMED,
-    Cell,
+    CellAddress,
     ClusterStore,
-    block_cell,
+    block_address,
     continued_block,
     epochs_of,
     partition_name,
@@ -42,8 +42,8 @@ __all__ = [
     "RowBounds",
     "all_rows",
     "already_decided_in",
-    "block_cells",
-    "bound_cells",
+    "block_addresses",
+    "bound_addresses",
     "changeable",
     "continued_blocks",
     "decidable_epochs",
@@ -73,7 +73,7 @@ class NewRow(msgspec.Struct, frozen=True, gc=False):
     known_rank: int = 0
 
 
-def pack_rows(rows: Iterable[NewRow], contents: Iterable[bytes]) -> list[tuple[Cell, bytes]]:
+def pack_rows(rows: Iterable[NewRow], contents: Iterable[bytes]) -> list[tuple[CellAddress, bytes]]:
     """Return the parts of blocks that store these rows, with provisional ranks.
 
     Args:
@@ -85,7 +85,7 @@ def pack_rows(rows: Iterable[NewRow], contents: Iterable[bytes]) -> list[tuple[C
         position = row.request.position
         blocks[position.partition, position.offset // BLOCK_OFFSETS].append((row, content))
     return [
-        (block_cell(of_block[0][0].request.position), pack_part(part))
+        (block_address(of_block[0][0].request.position), pack_part(part))
         for of_block in blocks.values()
         for part in _parts(of_block)
     ]
@@ -118,11 +118,11 @@ def _digest_of(request: PlaceRequest | ForgetRequest) -> int:
     return request.content if isinstance(request, PlaceRequest) else 0
 
 
-def bound_cells(positions: Iterable[Position]) -> list[Cell]:
-    """Return the cells of the bounds of rows, of the epochs of their topics, and of what has aged."""
+def bound_addresses(positions: Iterable[Position]) -> list[CellAddress]:
+    """Return the addresses of the bounds of rows, of the epochs of their topics, and of what has aged."""
     partitions = {position.partition for position in positions}
-    bounds = [Cell(table, partition_name(each)) for each in partitions for table in (TRIMMED, DECIDED)]
-    epochs = {Cell(TRIMMED, partition_name(epoch.partition)) for epoch in _epochs(partitions)}
+    bounds = [CellAddress(table, partition_name(each)) for each in partitions for table in (TRIMMED, DECIDED)]
+    epochs = {CellAddress(TRIMMED, partition_name(epoch.partition)) for epoch in _epochs(partitions)}
     return [*bounds, *epochs, AGED, SWEPT]
 
 
@@ -150,7 +150,7 @@ async def read_bounds(store: ClusterStore, partitions: Sequence[Partition]) -> d
         StoreUnavailable: the store is unavailable.
     """
     names = map(partition_name, partitions)
-    values, _ = await store.read([Cell(table, name) for name in names for table in (TRIMMED, DECIDED)])
+    values, _ = await store.read([CellAddress(table, name) for name in names for table in (TRIMMED, DECIDED)])
     bounds = map(RowBounds.unpack, values[::2], values[1::2])
     return dict(zip(partitions, bounds, strict=True))
 
@@ -160,24 +160,24 @@ def _bounds(snapshot: Snapshot, positions: Iterable[Position]) -> dict[Partition
     return {each: RowBounds(snapshot.floor(each), snapshot.ceiling(each)) for each in partitions}
 
 
-def block_cells(snapshot: Snapshot, positions: Sequence[Position]) -> list[Cell]:
-    """Return the blocks that may hold rows of these positions, from a snapshot that has read their bounds.
+def block_addresses(snapshot: Snapshot, positions: Sequence[Position]) -> list[CellAddress]:
+    """Return where rows of these positions may be, from a snapshot that has read their bounds.
 
     Where they are full, read those that continue them, see `continued_blocks`.
     """
     bounds = _bounds(snapshot, positions)
     return list(
         dict.fromkeys(
-            block_cell(position)
+            block_address(position)
             for position in positions
             if bounds[position.partition].floor <= position.offset < bounds[position.partition].ceiling
         )
     )
 
 
-def continued_blocks(snapshot: Snapshot, blocks: Iterable[Cell]) -> list[Cell]:
+def continued_blocks(snapshot: Snapshot, blocks: Iterable[CellAddress]) -> list[CellAddress]:
     """Return the blocks that continue those of these blocks that are full; all of them were read."""
-    return [continued_block(cell) for cell in blocks if _is_full(snapshot.raw[cell])]
+    return [continued_block(address) for address in blocks if _is_full(snapshot.raw[address])]
 
 
 def already_decided_in(snapshot: Snapshot, positions: Sequence[Position]) -> AlreadyDecided:
@@ -185,16 +185,16 @@ def already_decided_in(snapshot: Snapshot, positions: Sequence[Position]) -> Alr
     bounds = _bounds(snapshot, positions)
     rows: dict[Position, Decided] = {}
     finished = set()
-    blocks: dict[Cell, dict[int, Decided]] = {}
+    blocks: dict[CellAddress, dict[int, Decided]] = {}
     for position in positions:
         floor, ceiling = bounds[position.partition]
         if position.offset < floor:
             finished.add(position)
         elif position.offset < ceiling:
-            cell = block_cell(position)
-            if cell not in blocks:
-                blocks[cell] = _rows_of(snapshot, cell)
-            if row := blocks[cell].get(position.offset):
+            address = block_address(position)
+            if address not in blocks:
+                blocks[address] = _rows_of(snapshot, address)
+            if row := blocks[address].get(position.offset):
                 rows[position] = row
     return AlreadyDecided(rows, frozenset(finished), snapshot.aged_count)
 
@@ -211,23 +211,23 @@ def refuse_ended_epochs(snapshot: Snapshot, positions: Iterable[Position]) -> No
             raise EpochEnded(epoch.partition.input_id, highest, epoch.offset)
 
 
-def _rows_of(snapshot: Snapshot, cell: Cell) -> dict[int, Decided]:
+def _rows_of(snapshot: Snapshot, address: CellAddress) -> dict[int, Decided]:
     """Return the rows of a block and of those that continue it, by offset."""
-    rows = _unpack_rows(snapshot.raw[cell])
-    for continued in continued_blocks(snapshot, [cell]):
+    rows = _unpack_rows(snapshot.raw[address])
+    for continued in continued_blocks(snapshot, [address]):
         rows |= _rows_of(snapshot, continued)
     return rows
 
 
-def changeable(cells: Mapping[Cell, bytes | None]) -> dict[Cell, bytes | None]:
+def changeable(cells: Mapping[CellAddress, bytes | None]) -> dict[CellAddress, bytes | None]:
     """Return what was read without the blocks that are full: of those a commit has nothing to expect.
 
     They never change until they are trimmed, and the offsets show that.
     """
     return {
-        cell: value
-        for cell, value in cells.items()
-        if value is None or len(value) < BLOCK_BYTES or not cell.table.startswith(ROWS)
+        address: value
+        for address, value in cells.items()
+        if value is None or len(value) < BLOCK_BYTES or not address.table.startswith(ROWS)
     }
 
 
@@ -291,12 +291,14 @@ async def _trim_partition(store: ClusterStore, partition: Partition, offset: int
         cursor = await store.trim(partition, offset, cursor)
 
 
-def raised_ceilings(snapshot: Snapshot, positions: Sequence[Position]) -> dict[Cell, bytes | None]:
+def raised_ceilings(snapshot: Snapshot, positions: Sequence[Position]) -> dict[CellAddress, bytes | None]:
     """Return the upper bounds after rows were written at these positions."""
     ends = {partition: ceiling for partition, (_, ceiling) in _bounds(snapshot, positions).items()}
     for position in positions:
         ends[position.partition] = max(position.offset + 1, ends[position.partition])
-    return {Cell(DECIDED, partition_name(partition)): pack_ceiling(end) for partition, end in ends.items()}
+    return {
+        CellAddress(DECIDED, partition_name(partition)): pack_ceiling(end) for partition, end in ends.items()
+    }
 
 
 def lowest_offsets(positions: Iterable[Position]) -> dict[Partition, int]:

@@ -13,7 +13,7 @@ from neardup_stream.clusters.cells import (
 )
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle, PageId
-from neardup_stream.stores.cluster_cells import handle_of_cell, page_cell, unpack_ceiling
+from neardup_stream.stores.cluster_cells import handle_of_address, page_address, unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     AGED,
     CLUSTERS,
@@ -21,7 +21,7 @@ from neardup_stream.stores.cluster_store import (
     PAGES,
     SWEPT,
     TRIMMED,
-    Cell,
+    CellAddress,
     Member,
     MemberRange,
     partition_name,
@@ -33,8 +33,8 @@ __all__ = [
     "Needs",
     "Snapshot",
     "StaleSnapshot",
-    "cluster_cells",
-    "page_cells",
+    "cluster_addresses",
+    "page_addresses",
 ]
 
 
@@ -103,7 +103,7 @@ class Snapshot:
     """
 
     def __init__(self) -> None:
-        self.raw: dict[Cell, bytes | None] = {}
+        self.raw: dict[CellAddress, bytes | None] = {}
         self.pages: dict[Handle, PageCell] = {}
         self.clusters: dict[ClusterKey, ClusterCell | AbsorbedCell | None] = {}
         self.members: dict[ClusterKey, tuple[Member, ...]] = {}
@@ -114,7 +114,7 @@ class Snapshot:
 
     def add(
         self,
-        cells: Sequence[Cell],
+        addresses: Sequence[CellAddress],
         values: Sequence[bytes | None],
         ranges: Sequence[MemberRange],
         members: Sequence[Sequence[Member]],
@@ -124,26 +124,26 @@ class Snapshot:
         Raises:
             CorruptData: a cell cannot be read.
         """
-        for cell, value in zip(cells, values, strict=True):
-            if cell.table == TRIMMED:
-                self._floors[cell.field] = int(value or 0)
+        for address, value in zip(addresses, values, strict=True):
+            if address.table == TRIMMED:
+                self._floors[address.field] = int(value or 0)
                 continue
-            self.raw[cell] = value
-            if cell.table == DECIDED:
-                self._ceilings[cell.field] = unpack_ceiling(value)
-            elif cell.table == PAGES:
-                self.pages[handle_of_cell(cell)] = PageCell.unpack(value)
-            elif cell.table == CLUSTERS:
+            self.raw[address] = value
+            if address.table == DECIDED:
+                self._ceilings[address.field] = unpack_ceiling(value)
+            elif address.table == PAGES:
+                self.pages[handle_of_address(address)] = PageCell.unpack(value)
+            elif address.table == CLUSTERS:
                 unpacked = None if value is None else unpack_cluster(value)
-                self.clusters[ClusterKey.unpack(cell.field)] = unpacked
+                self.clusters[ClusterKey.unpack(address.field)] = unpacked
         for asked, found in zip(ranges, members, strict=True):
             key = ClusterKey.unpack(asked.cluster)
             self.members[key] = tuple(found)
             self._limits[key] = asked.limit
 
-    def assume_absent(self, cells: Sequence[Cell]) -> None:
+    def assume_absent(self, addresses: Sequence[CellAddress]) -> None:
         """Take in that nothing is stored there, unread; a commit finds out whether that is true."""
-        self.add(cells, [None] * len(cells), (), ())
+        self.add(addresses, [None] * len(addresses), (), ())
 
     def describe(self, descriptions: Mapping[DescribedPage, Description | None]) -> None:
         """Take in the names of pages; None for a page without a record."""
@@ -185,11 +185,11 @@ class Snapshot:
         return {self.root(cell.cluster(handle)) for handle, cell in linked} - self.clusters.keys()
 
 
-def page_cells(handles: Iterable[Handle]) -> list[Cell]:
+def page_addresses(handles: Iterable[Handle]) -> list[CellAddress]:
     """Return the addresses of the cells of these pages."""
-    return list(map(page_cell, handles))
+    return list(map(page_address, handles))
 
 
-def cluster_cells(keys: Iterable[ClusterKey]) -> list[Cell]:
+def cluster_addresses(keys: Iterable[ClusterKey]) -> list[CellAddress]:
     """Return the addresses of the cells of these clusters."""
-    return [Cell(CLUSTERS, key.packed) for key in keys]
+    return [CellAddress(CLUSTERS, key.packed) for key in keys]

@@ -20,10 +20,10 @@ from typing import Literal
 import msgspec
 
 from neardup_stream.clusters.cells import PageCell, contents_differ
-from neardup_stream.clusters.snapshot import page_cells
+from neardup_stream.clusters.snapshot import page_addresses
 from neardup_stream.match import version_byte
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import BLOCK_OFFSETS, Aged, Cell, ClusterStore, Transaction
+from neardup_stream.stores.cluster_store import BLOCK_OFFSETS, Aged, CellAddress, ClusterStore, Transaction
 from neardup_stream.stores.page_record import PageRecord, decided_text
 from neardup_stream.stores.protocol import RankWrite, RecordDrop, RecordStore
 
@@ -93,16 +93,18 @@ async def _keep_open(
 ) -> bool:
     """Compare cells with the records that were found before."""
     handles = list(dict.fromkeys(aged.handle for aged in due))
-    places = dict(zip(handles, page_cells(handles), strict=True))
-    values, _ = await store.read(list(places.values()))
+    addresses = dict(zip(handles, page_addresses(handles), strict=True))
+    values, _ = await store.read(list(addresses.values()))
     raw = dict(zip(handles, values, strict=True))
     cells = {handle: PageCell.unpack(value) for handle, value in raw.items()}
     going = {aged.handle: cells[aged.handle] for aged in due if _is_removable(cells[aged.handle], aged)}
     staying = await _unrecorded(records, going, found)
     if not staying:
         return True
-    kept = {places[each]: msgspec.structs.replace(cells[each], is_unrecorded=True).pack() for each in staying}
-    expected: dict[Cell, bytes | None] = {places[each]: raw[each] for each in staying}
+    kept = {
+        addresses[each]: msgspec.structs.replace(cells[each], is_unrecorded=True).pack() for each in staying
+    }
+    expected: dict[CellAddress, bytes | None] = {addresses[each]: raw[each] for each in staying}
     return await store.commit(Transaction(floors={}, expected=expected, writes=kept)) is not None
 
 

@@ -9,7 +9,7 @@ from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.reading import Reader
 from neardup_stream.clusters.snapshot import StaleSnapshot
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_cells import handle_of_cell
+from neardup_stream.stores.cluster_cells import handle_of_address
 from neardup_stream.stores.cluster_store import PAGES, Transaction
 
 __all__ = ["changes_of", "planned", "with_heads"]
@@ -48,7 +48,7 @@ def changes_of(reader: Reader, overlay: Overlay, rank_count: int = 0, turn: byte
     counted = overlay.counted()
     return Transaction(
         floors={},
-        expected={cell: value for cell, value in reader.snapshot.raw.items() if cell not in counted},
+        expected={address: value for address, value in reader.snapshot.raw.items() if address not in counted},
         writes=overlay.writes(counted),
         joined=overlay.joined(),
         left=overlay.left(),
@@ -73,9 +73,14 @@ def with_heads(
         pages: what was read of all of them.
     """
     expected, begins = {}, {}
-    for cell, value in changes.expected.items():
-        if not value or len(value) <= _SENT_WHOLE_BYTES or cell.table != PAGES or cell in changes.writes:
-            expected[cell] = value
-        elif (handle := handle_of_cell(cell)) in looked_at:
-            begins[cell] = value[: pages[handle].head_bytes]
+    for address, value in changes.expected.items():
+        if (
+            not value
+            or len(value) <= _SENT_WHOLE_BYTES
+            or address.table != PAGES
+            or address in changes.writes
+        ):
+            expected[address] = value
+        elif (handle := handle_of_address(address)) in looked_at:
+            begins[address] = value[: pages[handle].head_bytes]
     return changes._replace(expected=expected, begins=begins)

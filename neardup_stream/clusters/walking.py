@@ -7,7 +7,7 @@ from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey, inner_key, unpack_cluster
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import CLUSTERS, Cell, ClusterStore, MemberRange
+from neardup_stream.stores.cluster_store import CLUSTERS, CellAddress, ClusterStore, MemberRange
 
 __all__ = ["WalkedCluster", "walk_clusters"]
 
@@ -71,7 +71,7 @@ async def _settled(
     for _ in range(_READS):
         if len(members) == cell.size:
             break
-        (value,), _ = await store.read([Cell(CLUSTERS, key.packed)])
+        (value,), _ = await store.read([CellAddress(CLUSTERS, key.packed)])
         now = None if value is None else unpack_cluster(value)
         if not isinstance(now, ClusterCell) or now.size == 1:
             return None  # absorbed, or alone again; a cluster that absorbed it has or had its own turn

@@ -13,7 +13,7 @@ from neardup_stream.clusters.portions import known_handles
 from neardup_stream.clusters.reading import Describe, Reader
 from neardup_stream.clusters.requests import PlaceRequest
 from neardup_stream.clusters.rules import Rule
-from neardup_stream.clusters.snapshot import page_cells
+from neardup_stream.clusters.snapshot import page_addresses
 from neardup_stream.clusters.transactions import changes_of, planned
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.stores.memory.clusters import MemoryClusters
@@ -50,7 +50,7 @@ class Placing(NamedTuple):
             return plan(overlay, request, self.rule, ranks[number - 1], self.pending_edges)
 
         reader = Reader(self.store, self.describe)
-        await reader.read(page_cells(known_handles(requests)))
+        await reader.read(page_addresses(known_handles(requests)))
         overlay, placements = await planned(reader, requests, step)
         is_stored = await self.store.commit(changes_of(reader, overlay)) is not None
         if overlay.behind or not is_stored:

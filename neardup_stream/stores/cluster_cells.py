@@ -1,9 +1,9 @@
-"""Name the cells of pages, and pack those of `DECIDED`, in one way for every store and all above."""
+"""Say where the cells of pages are, and pack those of `DECIDED`, in one way for every store and all above."""
 
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import PAGES, RANK_BYTES, Cell
+from neardup_stream.stores.cluster_store import PAGES, RANK_BYTES, CellAddress
 
-__all__ = ["handle_of_cell", "pack_ceiling", "page_cell", "unpack_ceiling"]
+__all__ = ["handle_of_address", "pack_ceiling", "page_address", "unpack_ceiling"]
 
 _NO_RANK = bytes(RANK_BYTES)
 
@@ -18,11 +18,11 @@ def unpack_ceiling(value: bytes | None) -> int:
     return int(value[RANK_BYTES:]) if value else 0
 
 
-def page_cell(handle: Handle) -> Cell:
+def page_address(handle: Handle) -> CellAddress:
     """Return the address of the cell of a page."""
-    return Cell(PAGES, handle.to_bytes(8, "big"))
+    return CellAddress(PAGES, handle.to_bytes(8, "big"))
 
 
-def handle_of_cell(cell: Cell) -> Handle:
-    """Return the page whose cell `page_cell` named."""
-    return Handle(int.from_bytes(cell.field, "big"))
+def handle_of_address(address: CellAddress) -> Handle:
+    """Return the page whose cell has this address."""
+    return Handle(int.from_bytes(address.field, "big"))

@@ -31,14 +31,14 @@ __all__ = [
     "SWEPT",
     "TRIMMED",
     "Aged",
-    "Cell",
+    "CellAddress",
     "ClusterStore",
     "Member",
     "MemberRange",
     "Transaction",
     "WalkedBlocks",
     "WalkedClusters",
-    "block_cell",
+    "block_address",
     "block_number",
     "continued_block",
     "epochs_of",
@@ -48,8 +48,8 @@ __all__ = [
 ]
 
 
-class Cell(msgspec.Struct, frozen=True, gc=False):
-    """The address of a value: a table and a field in it."""
+class CellAddress(msgspec.Struct, frozen=True, gc=False):
+    """Where a cell is: a table and a field in it."""
 
     table: str
     field: bytes
@@ -71,11 +71,11 @@ cluster key."""
 TRIMMED = "trimmed"
 """Table of the offsets below which rows are gone: field = name of a partition, value in decimal."""
 
-AGED = Cell(TRIMMED, b"aged")
+AGED = CellAddress(TRIMMED, b"aged")
 """How often page cells have begun to age, alone or those of a part together, in decimal. No partition is
 named so."""
 
-SWEPT = Cell(TRIMMED, b"swept")
+SWEPT = CellAddress(TRIMMED, b"swept")
 """How many of those have stopped to age. They stop in the order in which they began."""
 
 DECIDED = "decided"
@@ -165,17 +165,17 @@ class Transaction(NamedTuple):
     """
 
     floors: Mapping[Partition, int]
-    expected: Mapping[Cell, bytes | None]
-    writes: Mapping[Cell, bytes | None]
+    expected: Mapping[CellAddress, bytes | None]
+    writes: Mapping[CellAddress, bytes | None]
     joined: Sequence[Member] = ()
     left: Sequence[Member] = ()
-    counted: Mapping[Cell, tuple[bytes, int]] = {}
-    appended: Sequence[tuple[Cell, bytes]] = ()
-    new: Sequence[tuple[Cell, bytes]] = ()
+    counted: Mapping[CellAddress, tuple[bytes, int]] = {}
+    appended: Sequence[tuple[CellAddress, bytes]] = ()
+    new: Sequence[tuple[CellAddress, bytes]] = ()
     rank_count: int = 0
     aged_count: int | None = None
     turn: bytes = b""
-    begins: Mapping[Cell, bytes] = {}
+    begins: Mapping[CellAddress, bytes] = {}
 
 
 class WalkedClusters(NamedTuple):
@@ -209,7 +209,7 @@ class ClusterStore(Protocol):
     """How many hashes the cluster cells are spread over."""
 
     async def read(
-        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
         """Return the values of the cells, and the members of each range in order of rank.
 
@@ -264,7 +264,7 @@ class ClusterStore(Protocol):
         partition: Partition,
         offset: int,
         cursor: int = 0,
-        expected: Mapping[Cell, bytes] | None = None,
+        expected: Mapping[CellAddress, bytes] | None = None,
     ) -> int | None:
         """Raise `TRIMMED` to this offset, never lower, and remove blocks of rows below it, about one.
 
@@ -334,15 +334,15 @@ def rows_table(partition: Partition) -> str:
     return f"{ROWS}{partition.input_id}:{partition.number}"
 
 
-def block_cell(position: Position) -> Cell:
+def block_address(position: Position) -> CellAddress:
     """Return the address of the block that holds the row of a position."""
-    return Cell(rows_table(position.partition), b"%d" % (position.offset // BLOCK_OFFSETS))
+    return CellAddress(rows_table(position.partition), b"%d" % (position.offset // BLOCK_OFFSETS))
 
 
-def continued_block(cell: Cell) -> Cell:
+def continued_block(address: CellAddress) -> CellAddress:
     """Return the address of the block that continues a full one."""
-    number, _, followed = cell.field.partition(b".")
-    return Cell(cell.table, b"%b.%d" % (number, int(followed or 0) + 1))
+    number, _, followed = address.field.partition(b".")
+    return CellAddress(address.table, b"%b.%d" % (number, int(followed or 0) + 1))
 
 
 def block_number(name: bytes) -> int:

@@ -22,7 +22,7 @@ from neardup_stream.stores.cluster_store import (
     DECIDED,
     RANK_BYTES,
     Aged,
-    Cell,
+    CellAddress,
     ClusterStore,
     Member,
     MemberRange,
@@ -37,7 +37,7 @@ __all__ = ["INDEX", "GuardedClusters", "IndexLost", "change_layout", "create_ind
 _LOOKED_AT_PARTITIONS = 256
 """Of which `check_state` reads, those decided last: one call stays short."""
 
-INDEX = Cell("index", b"token")
+INDEX = CellAddress("index", b"token")
 """Holds the token of the index, behind an empty rank."""
 
 _EMPTY = bytes(RANK_BYTES)
@@ -102,17 +102,21 @@ class GuardedClusters:
         self.slot_count = store.slot_count
 
     async def read(
-        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
         """See the contract."""
-        if not cells and not ranges:
+        if not addresses and not ranges:
             return [], []
-        known = {cell.field: self._ceilings.get(cell.field, 0) for cell in cells if cell.table == DECIDED}
+        known = {
+            address.field: self._ceilings.get(address.field, 0)
+            for address in addresses
+            if address.table == DECIDED
+        }
         known_layout = self._layouts.found
-        (*values, found), members = await self._store.read([*cells, INDEX], ranges)
+        (*values, found), members = await self._store.read([*addresses, INDEX], ranges)
         await self._check_index(found, known_layout)
         if known:
-            await self._check_ceilings(known, _ceilings(zip(cells, values, strict=True)))
+            await self._check_ceilings(known, _ceilings(zip(addresses, values, strict=True)))
         return values, members
 
     async def commit(self, transaction: Transaction) -> int | None:
@@ -162,7 +166,7 @@ class GuardedClusters:
         partition: Partition,
         offset: int,
         cursor: int = 0,
-        expected: Mapping[Cell, bytes] | None = None,
+        expected: Mapping[CellAddress, bytes] | None = None,
     ) -> int | None:
         """See the contract. An offset left in an emptied index would hide the first pages of a later one."""
         while True:
@@ -205,7 +209,7 @@ class GuardedClusters:
         """
         known = list(self._ceilings)[-_LOOKED_AT_PARTITIONS:]
         if known:
-            await self.read([Cell(DECIDED, name) for name in known])
+            await self.read([CellAddress(DECIDED, name) for name in known])
         else:
             await self.check()
 
@@ -267,9 +271,9 @@ class GuardedClusters:
             self._ceilings[name] = max(ceiling, self._ceilings.pop(name, 0))  # the latest stands last
 
 
-def _ceilings(cells: Iterable[tuple[Cell, bytes | None]]) -> Mapping[bytes, int]:
+def _ceilings(cells: Iterable[tuple[CellAddress, bytes | None]]) -> Mapping[bytes, int]:
     """By partition, the offset below which its rows lie."""
-    return {cell.field: unpack_ceiling(value) for cell, value in cells if cell.table == DECIDED}
+    return {address.field: unpack_ceiling(value) for address, value in cells if address.table == DECIDED}
 
 
 def _layout_behind(prefix: bytes, found: bytes | None) -> LayoutState | None:

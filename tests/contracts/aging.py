@@ -6,7 +6,7 @@ from neardup_stream.stores.cluster_store import (
     DECIDED,
     SWEPT,
     Aged,
-    Cell,
+    CellAddress,
     ClusterStore,
     Transaction,
     partition_name,
@@ -45,8 +45,8 @@ async def pages_that_began_to_age_together_stop_together(store: ClusterStore) ->
         Transaction(
             floors={},
             expected={},
-            writes={cell: ranked(NEXT_RANK + number, FREE) for number, cell in enumerate(places)}
-            | {Cell(DECIDED, partition_name(PARTITION)): ranked(0, b"4")},
+            writes={address: ranked(NEXT_RANK + number, FREE) for number, address in enumerate(places)}
+            | {CellAddress(DECIDED, partition_name(PARTITION)): ranked(0, b"4")},
             appended=[
                 appending(1, (0, LOW, 9), (1, HIGH, 9)),
                 appending(2, (0, Handle(7), 9), rank=NEXT_RANK + 2),

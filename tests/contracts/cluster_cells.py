@@ -7,10 +7,10 @@ from neardup_stream.stores.cluster_store import (
     DECIDED,
     PAGES,
     PROVISIONAL_RANK,
-    Cell,
+    CellAddress,
     ClusterStore,
     Transaction,
-    block_cell,
+    block_address,
     partition_name,
 )
 
@@ -37,37 +37,37 @@ FREE, HELD = b"\x01", b"\x03"
 """The flags of cells that nothing holds, and that something holds."""
 
 
-def page(handle: Handle) -> Cell:
-    return Cell(PAGES, handle.to_bytes(8, "big"))
+def page(handle: Handle) -> CellAddress:
+    return CellAddress(PAGES, handle.to_bytes(8, "big"))
 
 
 def ranked(rank: int, rest: bytes = b"") -> bytes:
     return rank.to_bytes(6, "big") + rest
 
 
-def writing(*writes: tuple[Cell, bytes | None], rank_count: int = 0) -> Transaction:
+def writing(*writes: tuple[CellAddress, bytes | None], rank_count: int = 0) -> Transaction:
     """Writes without any condition."""
     return Transaction(floors={}, expected={}, writes=dict(writes), rank_count=rank_count)
 
 
 def appending(
     offset: int, *pages: tuple[int, Handle, int], rank: int = NEXT_RANK, rows: bytes = b"rows"
-) -> tuple[Cell, bytes]:
+) -> tuple[CellAddress, bytes]:
     """A part of the block that holds the row of an offset."""
-    return block_cell(Position(PARTITION, offset)), pack_part(AgedPart(rank, pages, rows))
+    return block_address(Position(PARTITION, offset)), pack_part(AgedPart(rank, pages, rows))
 
 
 def deciding(
-    *parts: tuple[Cell, bytes], floor: int = 0, below: int | None = None, rank_count: int = 0
+    *parts: tuple[CellAddress, bytes], floor: int = 0, below: int | None = None, rank_count: int = 0
 ) -> Transaction:
     """Appends parts; raises the offset below which all rows lie, where one is given."""
-    ceiling = Cell(DECIDED, partition_name(PARTITION))
+    ceiling = CellAddress(DECIDED, partition_name(PARTITION))
     writes = {} if below is None else {ceiling: ranked(0, b"%d" % below)}
     return Transaction({PARTITION: floor}, {}, writes, appended=parts, rank_count=rank_count)
 
 
-async def value(store: ClusterStore, cell: Cell) -> bytes | None:
-    (found,), _ = await store.read([cell])
+async def value(store: ClusterStore, address: CellAddress) -> bytes | None:
+    (found,), _ = await store.read([address])
     return found
 
 

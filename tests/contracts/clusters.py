@@ -8,7 +8,7 @@ from neardup_stream.stores.cluster_store import (
     CLUSTERS,
     DECIDED,
     PROVISIONAL_RANK,
-    Cell,
+    CellAddress,
     ClusterStore,
     Member,
     MemberRange,
@@ -43,19 +43,19 @@ async def members(store: ClusterStore, key: bytes, limit: int = 1000) -> list[tu
 
 
 async def what_was_never_written_is_none(store: ClusterStore) -> None:
-    read = await store.read([page(LOW), Cell(CLUSTERS, cluster(1))], [MemberRange(cluster(1), 9)])
+    read = await store.read([page(LOW), CellAddress(CLUSTERS, cluster(1))], [MemberRange(cluster(1), 9)])
 
     assert read == ([None, None], [[]])
     assert await store.read([]) == ([], [])
 
 
 async def cells_are_returned_in_the_order_they_are_asked(store: ClusterStore) -> None:
-    cells = [page(Handle(i << 56)) for i in range(256)]
-    await store.commit(writing(*((cell, ranked(7, cell.field)) for cell in cells)))
+    addresses = [page(Handle(i << 56)) for i in range(256)]
+    await store.commit(writing(*((address, ranked(7, address.field)) for address in addresses)))
 
-    values, _ = await store.read(cells[::-1])
+    values, _ = await store.read(addresses[::-1])
 
-    assert values == [ranked(7, cell.field) for cell in reversed(cells)]
+    assert values == [ranked(7, address.field) for address in reversed(addresses)]
 
 
 async def a_value_keeps_every_byte(store: ClusterStore) -> None:
@@ -121,7 +121,7 @@ async def a_cell_that_begins_otherwise_or_is_gone_stops_the_whole_commit(store: 
 
 async def a_new_cell_is_written_where_none_is_or_the_whole_commit_is_refused(store: ClusterStore) -> None:
     others = [page(Handle(number << 56)) for number in range(1, 9)]
-    cells = [(cell, ranked(NEXT_RANK + number, FREE)) for number, cell in enumerate(others)]
+    cells = [(address, ranked(NEXT_RANK + number, FREE)) for number, address in enumerate(others)]
     first = await store.commit(Transaction({}, {}, {}, new=cells[:1], rank_count=1))
     refused = await store.commit(Transaction({}, {}, {page(LOW): ranked(7)}, new=cells[::-1], rank_count=8))
     after_refusal = (await store.read([*others, page(LOW)]))[0]
@@ -133,14 +133,14 @@ async def a_new_cell_is_written_where_none_is_or_the_whole_commit_is_refused(sto
 
 
 async def a_commit_that_is_repeated_changes_nothing(store: ClusterStore) -> None:
-    cell, part = appending(5, (0, LOW, 9))
-    ceiling = Cell(DECIDED, partition_name(PARTITION))
+    address, part = appending(5, (0, LOW, 9))
+    ceiling = CellAddress(DECIDED, partition_name(PARTITION))
     first = Transaction(
-        {PARTITION: 5}, {ceiling: None}, {ceiling: ranked(0, b"6")}, appended=[(cell, part)], rank_count=1
+        {PARTITION: 5}, {ceiling: None}, {ceiling: ranked(0, b"6")}, appended=[(address, part)], rank_count=1
     )
 
     assert [await store.commit(first), await store.commit(first)] == [0, None]
-    assert await value(store, cell) == ranked(1, part[6:])
+    assert await value(store, address) == ranked(1, part[6:])
 
 
 async def ranks_follow_the_order_of_commits(store: ClusterStore) -> None:
@@ -212,7 +212,7 @@ def counted(count: int, content: bytes = b"cell") -> bytes:
     return ranked(4, count.to_bytes(4, "big") + content)
 
 
-CLUSTER = Cell(CLUSTERS, cluster(1))
+CLUSTER = CellAddress(CLUSTERS, cluster(1))
 
 
 async def commits_that_only_add_to_a_count_do_not_stop_each_other(store: ClusterStore) -> None:
@@ -255,11 +255,11 @@ async def while_a_turn_is_taken_only_its_commit_gets_through(store: ClusterStore
 
 async def the_keys_of_absorbed_clusters_are_found(store: ClusterStore) -> None:
     keys = {cluster(number) for number in range(3)}
-    await store.commit(writing(*((Cell(ABSORBED, key), ranked(0)) for key in keys)))
+    await store.commit(writing(*((CellAddress(ABSORBED, key), ranked(0)) for key in keys)))
     found = set()
     while some := await store.absorbed():
         found.update(some)
-        await store.commit(writing(*((Cell(ABSORBED, key), None) for key in some)))
+        await store.commit(writing(*((CellAddress(ABSORBED, key), None) for key in some)))
 
     assert found == keys
 
@@ -291,7 +291,7 @@ async def a_member_may_leave_and_join_with_another_rank_at_once(store: ClusterSt
 
 async def a_walk_meets_every_cluster_once(store: ClusterStore) -> None:
     keys = [i.to_bytes(1, "big") + bytes(11) for i in range(256)]
-    await store.commit(writing(*((Cell(CLUSTERS, key), ranked(1, key)) for key in keys)))
+    await store.commit(writing(*((CellAddress(CLUSTERS, key), ranked(1, key)) for key in keys)))
 
     found, slot = [], 0
     while slot < store.slot_count:

@@ -10,10 +10,10 @@ from neardup_stream.stores.cluster_store import (
     BLOCK_OFFSETS,
     DECIDED,
     TRIMMED,
-    Cell,
+    CellAddress,
     ClusterStore,
     Transaction,
-    block_cell,
+    block_address,
     continued_block,
     epochs_of,
     partition_name,
@@ -36,7 +36,7 @@ __all__ = ["DECISION_ROW_CLAIMS"]
 
 
 async def blocks(store: ClusterStore, *offsets: int) -> list[bytes | None]:
-    found, _ = await store.read([block_cell(Position(PARTITION, offset)) for offset in offsets])
+    found, _ = await store.read([block_address(Position(PARTITION, offset)) for offset in offsets])
     return found
 
 
@@ -64,7 +64,7 @@ async def what_follows_a_full_block_is_appended_to_the_one_that_continues_it(sto
     for number, each in enumerate(rows, start=1):
         part = appending(3, (0, Handle(number), 9), rows=each + bytes(50 if number == 2 else 0))
         await store.commit(deciding(part, below=4, rank_count=1))
-    first = block_cell(Position(PARTITION, 3))
+    first = block_address(Position(PARTITION, 3))
     second = continued_block(first)
     third = continued_block(second)
     found, _ = await store.read([first, second, third, continued_block(third)])
@@ -83,7 +83,7 @@ async def what_follows_a_full_block_is_appended_to_the_one_that_continues_it(sto
 async def a_trim_below_a_block_keeps_what_continues_it(store: ClusterStore) -> None:
     for offset in (BLOCK_OFFSETS - 1, BLOCK_OFFSETS, BLOCK_OFFSETS):
         await store.commit(deciding(appending(offset, rank=0, rows=bytes(BLOCK_BYTES)), below=999))
-    kept = block_cell(Position(PARTITION, BLOCK_OFFSETS))
+    kept = block_address(Position(PARTITION, BLOCK_OFFSETS))
     await trim(store, 2 * BLOCK_OFFSETS - 1)
 
     assert await blocks(store, 0) == [None]
@@ -130,7 +130,7 @@ async def a_trim_of_many_rows_is_many_small_ones(store: ClusterStore) -> None:
 
 
 async def a_trim_does_nothing_where_a_cell_has_not_the_expected_value(store: ClusterStore) -> None:
-    mark, floor = page(HIGH), Cell(TRIMMED, partition_name(PARTITION))
+    mark, floor = page(HIGH), CellAddress(TRIMMED, partition_name(PARTITION))
     await store.commit(deciding(appending(3), below=4))
     before = [await store.trim(PARTITION, 4, expected={mark: HELD})]
     await store.commit(writing((mark, ranked(1, HELD))))
@@ -149,7 +149,7 @@ async def trimmed_offsets_never_fall(store: ClusterStore) -> None:
     for offset in (10, 4, 9):
         await store.trim(PARTITION, offset)
 
-    assert await value(store, Cell(TRIMMED, partition_name(PARTITION))) == b"10"
+    assert await value(store, CellAddress(TRIMMED, partition_name(PARTITION))) == b"10"
 
 
 async def a_trimmed_offset_is_never_decided_again(store: ClusterStore) -> None:
@@ -164,7 +164,7 @@ async def a_trimmed_offset_is_never_decided_again(store: ClusterStore) -> None:
 
 async def the_partitions_of_which_something_was_decided_are_found(store: ClusterStore) -> None:
     names = {b"stdin:%032x:0" % number for number in range(3000)}
-    await store.commit(writing(*((Cell(DECIDED, name), ranked(0, b"7")) for name in names)))
+    await store.commit(writing(*((CellAddress(DECIDED, name), ranked(0, b"7")) for name in names)))
 
     assert set(await store.partitions()) == names
 
@@ -181,7 +181,7 @@ async def all_blocks_of_a_partition_are_found_some_at_a_time(store: ClusterStore
         found.update(values)
         most = max(most, len(values))
 
-    assert found == {cell.field: part for cell, part in parts}
+    assert found == {address.field: part for address, part in parts}
     assert most < len(parts)
     assert await store.blocks(Partition("pages", 4)) == ({}, 0)
 

@@ -24,10 +24,10 @@ from neardup_stream.stores.cluster_store import (
     BLOCK_OFFSETS,
     PAGES,
     Aged,
-    Cell,
+    CellAddress,
     MemberRange,
     Transaction,
-    block_cell,
+    block_address,
     rows_table,
 )
 from neardup_stream.stores.frame_store import FrameChange
@@ -161,15 +161,17 @@ async def test_a_call_reads_few_records(client: RecordingClient, keys: Keys) -> 
 
 
 async def test_a_call_reads_few_cells_and_members(client: RecordingClient, clusters: RedisClusters) -> None:
-    cells = [Cell(PAGES, spread(number).to_bytes(8, "big")) for number in range(2 * CELLS_PER_CALL + 1)]
+    addresses = [
+        CellAddress(PAGES, spread(number).to_bytes(8, "big")) for number in range(2 * CELLS_PER_CALL + 1)
+    ]
     ranges = [
         MemberRange(spread(number).to_bytes(8, "big") + bytes(4), MEMBERS_PER_CALL // 2)
         for number in range(1, 6)
     ]
 
-    values, members = await clusters.read(cells, ranges)
+    values, members = await clusters.read(addresses, ranges)
 
-    assert (values, members) == ([None] * len(cells), [[]] * len(ranges))
+    assert (values, members) == ([None] * len(addresses), [[]] * len(ranges))
     assert [len(call.keys) for call in client.calls[3:]] == [2, 2, 1]
     assert client.most_keys <= CELLS_PER_CALL
 
@@ -239,8 +241,8 @@ async def test_a_trim_removes_few_bytes(client: RecordingClient, clusters: Redis
     partition, block = Partition("pages", 0), 3 * BLOCK_BYTES
     for number in range(12):
         part = pack_part(AgedPart(0, [], bytes(block)))
-        cell = block_cell(Position(partition, number * BLOCK_OFFSETS))
-        await clusters.commit(Transaction({}, {}, {}, appended=[(cell, part)]))
+        address = block_address(Position(partition, number * BLOCK_OFFSETS))
+        await clusters.commit(Transaction({}, {}, {}, appended=[(address, part)]))
 
     left, cursor = [12], 0
     while left[-1]:
@@ -299,5 +301,5 @@ def test_every_script_does_a_bounded_amount_of_work_in_one_call() -> None:
 
 async def block_sizes(client: RedisClient, clusters: RedisClusters, partition: Partition) -> list[int]:
     """Bytes of the stored blocks of a partition."""
-    key = clusters._keys.of(Cell(rows_table(partition), b""))
+    key = clusters._keys.of(CellAddress(rows_table(partition), b""))
     return [len(value) for value in await client.execute("HVALS", key)]

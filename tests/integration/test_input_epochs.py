@@ -6,7 +6,7 @@ import pytest
 
 from neardup_stream.errors import ConfigError, StoreUnavailable
 from neardup_stream.message import Partition
-from neardup_stream.stores.cluster_store import DECIDED, Cell, Transaction, partition_name
+from neardup_stream.stores.cluster_store import DECIDED, CellAddress, Transaction, partition_name
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
@@ -84,7 +84,7 @@ async def test_a_note_beside_the_first_offset_counts_once_something_was_decided(
 ) -> None:
     epochs, clusters = epochs_of(client, namespace)
     one = Partition("pages", 0)
-    ceiling = Cell(DECIDED, partition_name(one))
+    ceiling = CellAddress(DECIDED, partition_name(one))
 
     await epochs.check({one: f"{ANOTHER} 0 pages"}, unread=[one])
     await epochs.check({one: ""}, unread=[one])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
-from neardup_stream.stores.cluster_store import DECIDED, Cell, Transaction
+from neardup_stream.stores.cluster_store import DECIDED, CellAddress, Transaction
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost
 from neardup_stream.stores.index_identity import Policy
 from neardup_stream.stores.redis.client import RedisClient
@@ -30,7 +30,7 @@ POLICY = Policy(0, {"clusters.rule": "linked", "verdict.near_resemblance": 0.55}
 async def used(client: RedisClient, namespace: str, schema: dict[str, str | int]) -> RedisClusters:
     """Return the clusters of a namespace in which something was decided."""
     clusters = await entered(client, namespace, schema)
-    writes = {Cell(DECIDED, b"pages:0"): bytes(6) + b"7"}
+    writes = {CellAddress(DECIDED, b"pages:0"): bytes(6) + b"7"}
     assert await clusters.commit(Transaction(floors={}, expected={}, writes=writes)) is not None
     return clusters
 

@@ -13,7 +13,7 @@ from neardup_stream.clusters.requests import Request
 from neardup_stream.clusters.rules import Rule, anchored, components
 from neardup_stream.message import Partition
 from neardup_stream.pipeline.decide import decide_requests
-from neardup_stream.stores.cluster_store import Cell, Member, MemberRange, Transaction
+from neardup_stream.stores.cluster_store import CellAddress, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import KNOWING, Crawl, History, Op, folded, neighbors, node, walked
 
@@ -165,10 +165,10 @@ class SwitchingStore(MemoryClusters):
         self._dice = dice
 
     async def read(
-        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
         await self._switch()
-        return await super().read(cells, ranges)
+        return await super().read(addresses, ranges)
 
     async def commit(self, transaction: Transaction) -> int | None:
         await self._switch()

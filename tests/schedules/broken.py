@@ -25,7 +25,7 @@ from neardup_stream.pipeline.former_epochs import FormerEpochs
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.pipeline.pair_figures import WholeFigures
 from neardup_stream.pipeline.register import Plan
-from neardup_stream.stores.cluster_store import AGED, PAGES, SWEPT, TRIMMED, Aged, Cell, Transaction
+from neardup_stream.stores.cluster_store import AGED, PAGES, SWEPT, TRIMMED, Aged, CellAddress, Transaction
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers
@@ -180,12 +180,14 @@ async def _open_to_all(broker: Broker, partitions: Sequence[Partition]) -> dict[
 class _ForgetsRows(_Part):
     """Does not look whether an outcome was set before."""
 
-    async def read(self, cells: Sequence[Cell], *rest: Any) -> Any:
-        values, members = await self._real.read(cells, *rest)
-        return [None if _is_row(cell) else value for cell, value in zip(cells, values, strict=True)], members
+    async def read(self, addresses: Sequence[CellAddress], *rest: Any) -> Any:
+        values, members = await self._real.read(addresses, *rest)
+        return [
+            None if _is_row(address) else value for address, value in zip(addresses, values, strict=True)
+        ], members
 
     async def commit(self, transaction: Transaction) -> int | None:
-        expected = {cell: value for cell, value in transaction.expected.items() if not _is_row(cell)}
+        expected = {address: value for address, value in transaction.expected.items() if not _is_row(address)}
         base: int | None = await self._real.commit(transaction._replace(expected=expected))
         return base
 
@@ -193,11 +195,11 @@ class _ForgetsRows(_Part):
 class _WithoutFence(_Part):
     """Knows nothing of what was trimmed."""
 
-    async def read(self, cells: Sequence[Cell], *rest: Any) -> Any:
-        values, members = await self._real.read(cells, *rest)
+    async def read(self, addresses: Sequence[CellAddress], *rest: Any) -> Any:
+        values, members = await self._real.read(addresses, *rest)
         return [
-            None if cell.table == TRIMMED and cell not in (AGED, SWEPT) else value
-            for cell, value in zip(cells, values, strict=True)
+            None if address.table == TRIMMED and address not in (AGED, SWEPT) else value
+            for address, value in zip(addresses, values, strict=True)
         ], members
 
     async def commit(self, transaction: Transaction) -> int | None:
@@ -218,9 +220,11 @@ class _WithoutTombstones(_Part):
         aged: list[Aged] = await self._real.due(0.0, limit)
         return aged
 
-    async def read(self, cells: Sequence[Cell], *rest: Any) -> Any:
-        values, members = await self._real.read(cells, *rest)
-        return [None if cell == SWEPT else value for cell, value in zip(cells, values, strict=True)], members
+    async def read(self, addresses: Sequence[CellAddress], *rest: Any) -> Any:
+        values, members = await self._real.read(addresses, *rest)
+        return [
+            None if address == SWEPT else value for address, value in zip(addresses, values, strict=True)
+        ], members
 
     async def commit(self, transaction: Transaction) -> int | None:
         """Nor does it ask whether what a decision rests on may be out of date: that would be found out."""
@@ -233,8 +237,8 @@ class _WithoutEdges(_Part):
 
     async def commit(self, transaction: Transaction) -> int | None:
         writes = {
-            cell: _without_edges(value) if cell.table == PAGES else value
-            for cell, value in transaction.writes.items()
+            address: _without_edges(value) if address.table == PAGES else value
+            for address, value in transaction.writes.items()
         }
         base: int | None = await self._real.commit(transaction._replace(writes=writes))
         return base
@@ -277,8 +281,8 @@ def _gone_as_it_was(event: Event) -> Message:
     return to_message(event)
 
 
-def _is_row(cell: Cell) -> bool:
-    return cell.table.startswith("rows:")
+def _is_row(address: CellAddress) -> bool:
+    return address.table.startswith("rows:")
 
 
 def _without_edges(packed: bytes | None) -> bytes | None:

@@ -8,7 +8,7 @@ from itertools import islice
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.aged_parts import unpack_parts
-from neardup_stream.stores.cluster_cells import page_cell, unpack_ceiling
+from neardup_stream.stores.cluster_cells import page_address, unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     ABSORBED,
     AGED,
@@ -23,7 +23,7 @@ from neardup_stream.stores.cluster_store import (
     SWEPT,
     TRIMMED,
     Aged,
-    Cell,
+    CellAddress,
     Member,
     MemberRange,
     Transaction,
@@ -67,10 +67,10 @@ class MemoryClusters:
         return range(first, first + count)
 
     async def read(
-        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
         """See the contract."""
-        values = [self._value(cell) for cell in cells]
+        values = [self._value(address) for address in addresses]
         return values, [
             [Member(key, *member) for member in self._range(key, limit, after)]
             for key, limit, after in ranges
@@ -83,16 +83,18 @@ class MemoryClusters:
         base = self._last_rank
         self._last_rank += transaction.rank_count
         self._turn = b""
-        for cell, value in transaction.writes.items():
-            self._write(cell, value and (_ranked(value, base) if value[0] >= _PROVISIONAL_BYTE else value))
-        for cell, value in transaction.new:
-            self._write(cell, _ranked(value, base))
-        for cell, part in transaction.appended:
-            self._append(cell, _ranked(part, base))
-        for cell, (_, added) in transaction.counted.items():
-            stored = self._value(cell) or b""
+        for address, value in transaction.writes.items():
+            self._write(address, value and (_ranked(value, base) if value[0] >= _PROVISIONAL_BYTE else value))
+        for address, value in transaction.new:
+            self._write(address, _ranked(value, base))
+        for address, part in transaction.appended:
+            self._append(address, _ranked(part, base))
+        for address, (_, added) in transaction.counted.items():
+            stored = self._value(address) or b""
             count = int.from_bytes(stored[RANK_BYTES:_COUNT_END], "big") + added
-            self._write(cell, stored[:RANK_BYTES] + count.to_bytes(COUNT_BYTES, "big") + stored[_COUNT_END:])
+            self._write(
+                address, stored[:RANK_BYTES] + count.to_bytes(COUNT_BYTES, "big") + stored[_COUNT_END:]
+            )
         for gone in transaction.left:
             members = self._members.get(gone.cluster, [])
             if (place := bisect_left(members, gone[1:])) < len(members) and members[place] == gone[1:]:
@@ -134,15 +136,15 @@ class MemoryClusters:
         partition: Partition,
         offset: int,
         cursor: int = 0,
-        expected: Mapping[Cell, bytes] | None = None,
+        expected: Mapping[CellAddress, bytes] | None = None,
     ) -> int | None:
         """See the contract."""
         del cursor  # what was seen is gone
-        if any(self._value(cell) != value for cell, value in (expected or {}).items()):
+        if any(self._value(address) != value for address, value in (expected or {}).items()):
             return None
-        floor = Cell(TRIMMED, partition_name(partition))
+        floor = CellAddress(TRIMMED, partition_name(partition))
         self._write(floor, b"%d" % max(self._count(floor), offset))
-        ceiling = unpack_ceiling(self._value(Cell(DECIDED, floor.field)))
+        ceiling = unpack_ceiling(self._value(CellAddress(DECIDED, floor.field)))
         blocks = self._tables.get(rows_table(partition), {})
         end = None if offset >= ceiling else offset // BLOCK_OFFSETS
         below = list(islice((field for field in blocks if end is None or block_number(field) < end), 2))
@@ -179,14 +181,14 @@ class MemoryClusters:
 
     def _remove_free(self, group: Iterable[Aged]) -> None:
         for aged in group:
-            cell = page_cell(aged.handle)
-            value = self._value(cell)
+            address = page_address(aged.handle)
+            value = self._value(address)
             if (
                 value
                 and value[:RANK_BYTES] == aged.rank.to_bytes(RANK_BYTES, "big")
                 and value[RANK_BYTES] < 2
             ):
-                self._write(cell, None)
+                self._write(address, None)
 
     def _range(self, key: bytes, limit: int, after: Member | None) -> list[tuple[int, Handle, int]]:
         members = self._members.get(key, [])
@@ -200,7 +202,7 @@ class MemoryClusters:
 
     def _holds(self, transaction: Transaction) -> bool:
         limits = {
-            Cell(TRIMMED, partition_name(partition)): offset
+            CellAddress(TRIMMED, partition_name(partition)): offset
             for partition, offset in transaction.floors.items()
         }
         if transaction.aged_count is not None:
@@ -209,37 +211,42 @@ class MemoryClusters:
         tables, nothing = self._tables, dict[bytes, bytes]()
         return (
             is_our_turn
-            and all(self._count(cell) <= limit for cell, limit in limits.items())
+            and all(self._count(address) <= limit for address, limit in limits.items())
             and all(
-                tables.get(cell.table, nothing).get(cell.field) == value
-                for cell, value in transaction.expected.items()
+                tables.get(address.table, nothing).get(address.field) == value
+                for address, value in transaction.expected.items()
             )
-            and all(tables.get(cell.table, nothing).get(cell.field) is None for cell, _ in transaction.new)
-            and all((self._value(cell) or b"").startswith(head) for cell, head in transaction.begins.items())
             and all(
-                _uncounted(self._value(cell) or b"") == _uncounted(value)
-                for cell, (value, _) in transaction.counted.items()
+                tables.get(address.table, nothing).get(address.field) is None
+                for address, _ in transaction.new
+            )
+            and all(
+                (self._value(address) or b"").startswith(head) for address, head in transaction.begins.items()
+            )
+            and all(
+                _uncounted(self._value(address) or b"") == _uncounted(value)
+                for address, (value, _) in transaction.counted.items()
             )
         )
 
-    def _count(self, cell: Cell) -> int:
-        return int(self._value(cell) or 0)
+    def _count(self, address: CellAddress) -> int:
+        return int(self._value(address) or 0)
 
-    def _value(self, cell: Cell) -> bytes | None:
-        return self._tables.get(cell.table, {}).get(cell.field)
+    def _value(self, address: CellAddress) -> bytes | None:
+        return self._tables.get(address.table, {}).get(address.field)
 
-    def _append(self, cell: Cell, part: bytes) -> None:
+    def _append(self, address: CellAddress, part: bytes) -> None:
         """Append to a block, or where that is full to the one that continues it."""
-        while len(stored := self._value(cell) or b"") >= BLOCK_BYTES:
-            cell = continued_block(cell)
-        self._write(cell, stored + part)
+        while len(stored := self._value(address) or b"") >= BLOCK_BYTES:
+            address = continued_block(address)
+        self._write(address, stored + part)
 
-    def _write(self, cell: Cell, value: bytes | None) -> None:
-        table = self._tables.setdefault(cell.table, {})
+    def _write(self, address: CellAddress, value: bytes | None) -> None:
+        table = self._tables.setdefault(address.table, {})
         if value is None:
-            table.pop(cell.field, None)
+            table.pop(address.field, None)
         else:
-            table[cell.field] = value
+            table[address.field] = value
 
 
 def _aged(block: bytes) -> Iterator[tuple[Aged, ...]]:

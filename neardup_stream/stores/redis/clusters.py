@@ -11,7 +11,7 @@ from neardup_stream.chunks import in_chunks
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.aged_parts import pack_aged, unpack_aged
-from neardup_stream.stores.cluster_cells import page_cell
+from neardup_stream.stores.cluster_cells import page_address
 from neardup_stream.stores.cluster_store import (
     ABSORBED,
     AHEAD_SECONDS,
@@ -21,7 +21,7 @@ from neardup_stream.stores.cluster_store import (
     RANK_BYTES,
     SWEPT,
     Aged,
-    Cell,
+    CellAddress,
     Member,
     MemberRange,
     Transaction,
@@ -87,10 +87,10 @@ class RedisClusters:
         self._walk_width = WalkWidth()
 
     async def read(
-        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
         """See the contract."""
-        asked = list(in_chunks(cells, CELLS_PER_CALL))
+        asked = list(in_chunks(addresses, CELLS_PER_CALL))
         calls = [self._read_call(some, ()) for some in asked]
         calls += [self._read_call((), some) for some in _bounded(ranges)]
         answers = await self._client.run(_READ, calls) if calls else []
@@ -100,16 +100,18 @@ class RedisClusters:
         lists = [[_member(packed) for packed in members] for _, some in answers for members in some]
         return values, lists
 
-    async def _whole(self, cells: Sequence[Cell], values: list[bytes | None]) -> list[bytes | None]:
+    async def _whole(
+        self, addresses: Sequence[CellAddress], values: list[bytes | None]
+    ) -> list[bytes | None]:
         """Return the values of all cells, given those of the first ones: a call returns bounded bytes."""
-        while len(values) < len(cells):
-            ((more, _),) = await self._client.run(_READ, [self._read_call(cells[len(values) :], ())])
+        while len(values) < len(addresses):
+            ((more, _),) = await self._client.run(_READ, [self._read_call(addresses[len(values) :], ())])
             values = [*values, *more]
         return values
 
-    def _read_call(self, cells: Sequence[Cell], ranges: Sequence[MemberRange]) -> ScriptCall:
+    def _read_call(self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange]) -> ScriptCall:
         items = _Items()
-        asked = items.packed((self._keys.of(cell), cell.field, b"") for cell in cells)
+        asked = items.packed((self._keys.of(address), address.field, b"") for address in addresses)
         wanted = items.packed(
             (
                 self._keys.members(cluster),
@@ -126,16 +128,22 @@ class RedisClusters:
         expected, writes = transaction.expected, transaction.writes
         args = (
             items.packed(self._limits(transaction)),
-            items.packed(self._cells({cell: expected[cell] for cell in expected if cell not in writes})),
+            items.packed(
+                self._cells({address: expected[address] for address in expected if address not in writes})
+            ),
             items.packed_swaps(self._swaps(transaction)),
-            items.packed(self._cells({cell: writes[cell] for cell in writes if cell not in expected})),
+            items.packed(
+                self._cells({address: writes[address] for address in writes if address not in expected})
+            ),
             items.packed(self._members(transaction.left)),
             items.packed(self._members(transaction.joined)),
             items.packed_swaps(
-                (self._keys.of(cell), cell.field, value, b"%d" % added)
-                for cell, (value, added) in transaction.counted.items()
+                (self._keys.of(address), address.field, value, b"%d" % added)
+                for address, (value, added) in transaction.counted.items()
             ),
-            items.packed((self._keys.of(cell), cell.field, part) for cell, part in transaction.appended),
+            items.packed(
+                (self._keys.of(address), address.field, part) for address, part in transaction.appended
+            ),
             items.packed(self._new(transaction)),
             items.packed(self._cells(transaction.begins)),
             transaction.rank_count,
@@ -153,13 +161,13 @@ class RedisClusters:
 
     async def absorbed(self) -> list[bytes]:
         """See the contract."""
-        key = self._keys.of(Cell(ABSORBED, b""))
+        key = self._keys.of(CellAddress(ABSORBED, b""))
         _, found = await self._client.execute("HSCAN", key, 0, "COUNT", _ABSORBED_AT_ONCE)
         return list(found)
 
     async def partitions(self) -> list[bytes]:
         """See the contract."""
-        key, found, cursor = self._keys.of(Cell(DECIDED, b"")), set(), 0
+        key, found, cursor = self._keys.of(CellAddress(DECIDED, b"")), set(), 0
         while True:
             cursor, fields = await self._client.execute("HSCAN", key, cursor, "COUNT", _PARTITIONS_AT_ONCE)
             found.update(fields)
@@ -169,7 +177,7 @@ class RedisClusters:
 
     async def blocks(self, partition: Partition, cursor: int = 0) -> WalkedBlocks:
         """See the contract."""
-        key = self._keys.of(Cell(rows_table(partition), b""))
+        key = self._keys.of(CellAddress(rows_table(partition), b""))
         following, found = await self._client.execute("HSCAN", key, cursor, "COUNT", 1)
         return WalkedBlocks(found, int(following))
 
@@ -184,12 +192,12 @@ class RedisClusters:
         partition: Partition,
         offset: int,
         cursor: int = 0,
-        expected: Mapping[Cell, bytes] | None = None,
+        expected: Mapping[CellAddress, bytes] | None = None,
     ) -> int | None:
         """See the contract."""
         required = expected or {}
-        cells = (Cell(rows_table(partition), b""), Cell(DECIDED, b""), *required)
-        keys = [self._keys.trimmed, self._keys.aging, *map(self._keys.of, cells)]
+        addresses = (CellAddress(rows_table(partition), b""), CellAddress(DECIDED, b""), *required)
+        keys = [self._keys.trimmed, self._keys.aging, *map(self._keys.of, addresses)]
         # One more than that of the scan: which is 0 at its beginning, to which a call may return.
         args: list[bytes | str | int] = [
             partition_name(partition),
@@ -197,8 +205,8 @@ class RedisClusters:
             max(cursor - 1, 0),
             BLOCK_OFFSETS,
         ]
-        for cell, value in required.items():
-            args += [cell.field, value]
+        for address, value in required.items():
+            args += [address.field, value]
         (answer,) = await self._client.run(_TRIM, [ScriptCall(keys, args)])
         if answer is None:
             return None
@@ -213,8 +221,8 @@ class RedisClusters:
 
     async def sweep(self, due: Sequence[Aged]) -> None:
         """See the contract."""
-        cells = [page_cell(aged.handle) for aged in due]
-        keys = [self._keys.trimmed, self._keys.aging, *map(self._keys.of, cells)]
+        addresses = [page_address(aged.handle) for aged in due]
+        keys = [self._keys.trimmed, self._keys.aging, *map(self._keys.of, addresses)]
         await self._client.run(
             _SWEEP, [ScriptCall(keys, [b"".join(_aged(aged.rank, aged.handle) for aged in due)])]
         )
@@ -232,24 +240,24 @@ class RedisClusters:
         if transaction.aged_count is not None:
             yield self._keys.trimmed, SWEPT.field, b"%d" % transaction.aged_count
 
-    def _cells(self, cells: Mapping[Cell, bytes | None]) -> Iterator[_Item]:
-        return ((self._keys.of(cell), cell.field, value or b"") for cell, value in cells.items())
+    def _cells(self, cells: Mapping[CellAddress, bytes | None]) -> Iterator[_Item]:
+        return ((self._keys.of(address), address.field, value or b"") for address, value in cells.items())
 
     def _swaps(self, transaction: Transaction) -> Iterator[_Swap]:
         """Yield what is written where a value is expected: key, field, the old value and the new one."""
         expected = transaction.expected
-        for cell, value in transaction.writes.items():
-            if cell in expected and not _is_new(expected[cell], value):
-                yield self._keys.of(cell), cell.field, expected[cell] or b"", value or b""
+        for address, value in transaction.writes.items():
+            if address in expected and not _is_new(expected[address], value):
+                yield self._keys.of(address), address.field, expected[address] or b"", value or b""
 
     def _new(self, transaction: Transaction) -> Iterator[_Item]:
         """Yield what is written where nothing may be stored."""
         expected = transaction.expected
-        for cell, value in transaction.writes.items():
-            if value is not None and cell in expected and _is_new(expected[cell], value):
-                yield self._keys.of(cell), cell.field, value
-        for cell, value in transaction.new:
-            yield self._keys.of(cell), cell.field, value
+        for address, value in transaction.writes.items():
+            if value is not None and address in expected and _is_new(expected[address], value):
+                yield self._keys.of(address), address.field, value
+        for address, value in transaction.new:
+            yield self._keys.of(address), address.field, value
 
     def _members(self, members: Iterable[Member]) -> Iterator[_Item]:
         return (

@@ -15,7 +15,7 @@ from neardup_stream.stores.cluster_cells import unpack_ceiling
 from neardup_stream.stores.cluster_store import (
     DECIDED,
     TRIMMED,
-    Cell,
+    CellAddress,
     ClusterStore,
     partition_name,
 )
@@ -84,7 +84,7 @@ class InputEpochs:
         self._where = f"under redis.namespace {namespace!r}"
         self._key = epochs_key(namespace)
         self._clusters = clusters
-        self._bound_keys = [keys.of(Cell(table, b"")) for table in (DECIDED, TRIMMED)]
+        self._bound_keys = [keys.of(CellAddress(table, b"")) for table in (DECIDED, TRIMMED)]
         self._token = token
         self.remedy = _REMEDY
 
@@ -122,8 +122,8 @@ class InputEpochs:
         Raises:
             StoreUnavailable: the server is unavailable.
         """
-        cells = [Cell(TRIMMED, partition_name(partition)) for partition in partitions]
-        offsets, _ = await self._clusters.read(cells)
+        addresses = [CellAddress(TRIMMED, partition_name(partition)) for partition in partitions]
+        offsets, _ = await self._clusters.read(addresses)
         return {partition: int(offset or 0) for partition, offset in zip(partitions, offsets, strict=True)}
 
     async def witnesses(self, partitions: Sequence[Partition]) -> dict[Partition, str]:
@@ -181,6 +181,6 @@ class InputEpochs:
 
     async def _ceilings(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
         """Return the offsets below which all decided records lie."""
-        cells = [Cell(DECIDED, partition_name(partition)) for partition in partitions]
-        values, _ = await self._clusters.read(cells)
+        addresses = [CellAddress(DECIDED, partition_name(partition)) for partition in partitions]
+        values, _ = await self._clusters.read(addresses)
         return {partition: unpack_ceiling(value) for partition, value in zip(partitions, values, strict=True)}

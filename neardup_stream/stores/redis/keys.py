@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from redis.crc import key_slot
 
 from neardup_stream.errors import InvariantBroken
-from neardup_stream.stores.cluster_store import CLUSTERS, PAGES, Cell
+from neardup_stream.stores.cluster_store import CLUSTERS, PAGES, CellAddress
 
 __all__ = [
     "MAX_SHARD_BITS",
@@ -328,12 +328,12 @@ class ClusterKeys:
         """How many hashes each table is spread over."""
         return 1 << self._slot_bits
 
-    def of(self, cell: Cell) -> str:
+    def of(self, address: CellAddress) -> str:
         """Return the hash that holds a cell."""
-        names = self._hashes.get(cell.table)
+        names = self._hashes.get(address.table)
         if names is None:
-            return self._stem + cell.table
-        return names[int.from_bytes(cell.field[:8], "big") >> self._slot_shift]
+            return self._stem + address.table
+        return names[int.from_bytes(address.field[:8], "big") >> self._slot_shift]
 
     def members(self, cluster: bytes) -> str:
         """Return the sorted set that holds the members of a cluster, among others."""

@@ -18,7 +18,7 @@ from time import time
 
 from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
 from neardup_stream.hashing.handles import KEY_BYTES
-from neardup_stream.stores.cluster_store import DECIDED, TRIMMED, Cell, ClusterStore
+from neardup_stream.stores.cluster_store import DECIDED, TRIMMED, CellAddress, ClusterStore
 from neardup_stream.stores.guarded_clusters import INDEX, REMEDY, GuardedClusters, IndexLost, create_index
 from neardup_stream.stores.index_identity import TIME_DIGITS, Policy, new_token
 from neardup_stream.stores.redis.client import RedisClient
@@ -159,7 +159,7 @@ async def _discard_empty(client: RedisClient, namespace: str, schema: Schema) ->
     if name is None:
         return
     keys = ClusterKeys(namespace=namespace, schema_id=name, slot_bits=0)
-    if any([await client.execute("HLEN", keys.of(Cell(table, b""))) for table in (DECIDED, TRIMMED)]):
+    if any([await client.execute("HLEN", keys.of(CellAddress(table, b""))) for table in (DECIDED, TRIMMED)]):
         return
     await client.execute("DEL", keys.of(INDEX))
     await client.execute("HDEL", meta, "schema", "handle_key", _CREATED_BY, _CORRECTED_TO, *_IDENTITY)

@@ -11,7 +11,7 @@ from neardup_stream.clusters.browsing import cluster_key, find_cluster, read_mem
 from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, unpack_cluster
 from neardup_stream.clusters.moving import move_absorbed
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, Cell, Member, MemberRange
+from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, CellAddress, Member, MemberRange
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import KNOWING, History, Op, describe, walked
 
@@ -22,12 +22,12 @@ class MovingStore(MemoryClusters):
     reads_before = 0
 
     async def read(
-        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
         self.reads_before -= 1
         if self.reads_before == 0:
             await move_absorbed(self, describe)
-        return await super().read(cells, ranges)
+        return await super().read(addresses, ranges)
 
 
 async def numbers(store: MemoryClusters, key: ClusterKey, limit: int) -> list[int]:

@@ -8,7 +8,7 @@ from neardup_stream.clusters.optimistic_retry import ATTEMPTS
 from neardup_stream.clusters.requests import ForgetRequest
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.pipeline.decide import decide_requests
-from neardup_stream.stores.cluster_store import Cell, Member, MemberRange, Transaction
+from neardup_stream.stores.cluster_store import CellAddress, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import match_with, node, walked
 from tests.unit.clusters.decided_pages import at, clusters_of, decide, place, show, state
@@ -64,14 +64,14 @@ class CountingStore(MemoryClusters):
     count = 0
 
     async def read(
-        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
-        values, members = await super().read(cells, ranges)
-        self.count += len(cells) + sum(map(len, members))
+        values, members = await super().read(addresses, ranges)
+        self.count += len(addresses) + sum(map(len, members))
         return values, members
 
     async def commit(self, transaction: Transaction) -> int | None:
-        changes: list[Mapping[Cell, bytes | None] | Sequence[Member]] = [
+        changes: list[Mapping[CellAddress, bytes | None] | Sequence[Member]] = [
             transaction.expected,
             transaction.writes,
             transaction.joined,

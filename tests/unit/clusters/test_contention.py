@@ -11,13 +11,13 @@ from neardup_stream.clusters.optimistic_retry import ATTEMPTS
 from neardup_stream.clusters.placements import Decided, Placement
 from neardup_stream.clusters.portions import ROW_BYTES_AT_ONCE
 from neardup_stream.clusters.requests import PlaceRequest, Request
-from neardup_stream.clusters.snapshot import page_cells
+from neardup_stream.clusters.snapshot import page_addresses
 from neardup_stream.errors import CorruptData, StoreUnavailable
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.decide import decide_requests
-from neardup_stream.stores.cluster_store import CLUSTERS, Cell, Transaction
+from neardup_stream.stores.cluster_store import CLUSTERS, CellAddress, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import describe, match_with, node, walked
 
@@ -99,13 +99,13 @@ class Changing(RacedStore):
     """The other daemon changes the hot cluster, unless it has to wait for our turn."""
 
     async def race(self) -> None:
-        cell = Cell(CLUSTERS, ClusterKey(node(1).handle, 1).packed)
-        (packed,), _ = await self.read([cell])
+        address = CellAddress(CLUSTERS, ClusterKey(node(1).handle, 1).packed)
+        (packed,), _ = await self.read([address])
         assert packed is not None
         cluster = unpack_cluster(packed)
         assert isinstance(cluster, ClusterCell)
         changed = msgspec.structs.replace(cluster, changes=cluster.changes + 1)
-        await self.commit(Transaction({}, {cell: packed}, {cell: changed.pack()}))
+        await self.commit(Transaction({}, {address: packed}, {address: changed.pack()}))
 
 
 async def test_a_batch_that_others_always_come_before_shrinks_and_takes_turns() -> None:
@@ -184,7 +184,7 @@ async def test_cells_that_contradict_each_other_are_no_conflict_with_other_daemo
     store = MemoryClusters()
     clusters = clusters_over(store)
     await decide(clusters, place(OURS, 1), place(OURS, 2, match_with(1)))
-    (lost,) = page_cells([Handle(2)])
+    (lost,) = page_addresses([Handle(2)])
     await store.commit(Transaction(floors={}, expected={}, writes={lost: None}))
     leaving = PlaceRequest(Position(OURS, 3), node(1, version=2), ())
 
@@ -196,7 +196,7 @@ async def test_a_cluster_that_is_gone_while_its_pages_are_there_is_no_conflict_e
     store = MemoryClusters()
     clusters = clusters_over(store)
     await decide(clusters, place(OURS, 1), place(OURS, 2, match_with(1)))
-    lost = Cell(CLUSTERS, ClusterKey(Handle(1), 1).packed)
+    lost = CellAddress(CLUSTERS, ClusterKey(Handle(1), 1).packed)
     await store.commit(Transaction(floors={}, expected={}, writes={lost: None}))
 
     with pytest.raises(CorruptData, match=r"cluster 0{15}1\.1, that of page 0{15}2, is gone.*run recover"):

@@ -1,6 +1,6 @@
 """Pages that expire or are due, and their tombstones."""
 
-from neardup_stream.clusters.snapshot import page_cells
+from neardup_stream.clusters.snapshot import page_addresses
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import KNOWING, PARTITION, History, Op, match_with, node, walked
 from tests.unit.clusters.decided_pages import clusters_of, decide, place, state, trim
@@ -72,5 +72,5 @@ async def test_a_trim_releases_every_page_that_is_due_however_many() -> None:
 
     await trim(clusters, {PARTITION: numbers.stop})
 
-    values, _ = await store.read(page_cells([node(number).handle for number in numbers]))
+    values, _ = await store.read(page_addresses([node(number).handle for number in numbers]))
     assert set(values) == {None}

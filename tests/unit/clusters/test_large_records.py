@@ -16,7 +16,14 @@ from neardup_stream.clusters.requests import PlaceRequest, Request
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.message import Position
 from neardup_stream.pipeline.decide import decide_requests
-from neardup_stream.stores.cluster_store import BLOCK_BYTES, ROWS, Cell, Member, MemberRange, Transaction
+from neardup_stream.stores.cluster_store import (
+    BLOCK_BYTES,
+    ROWS,
+    CellAddress,
+    Member,
+    MemberRange,
+    Transaction,
+)
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import PARTITION, describe, node
 
@@ -39,22 +46,22 @@ class CountingStore(MemoryClusters):
         super().__init__()
         self.refused_count = refused_count
         self.commit_count = 0
-        self.block_reads: Counter[Cell] = Counter()
+        self.block_reads: Counter[CellAddress] = Counter()
         self.expected_bytes = 0
 
     async def read(
-        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
-        self.block_reads.update(cell for cell in cells if cell.table.startswith(ROWS))
-        return await super().read(cells, ranges)
+        self.block_reads.update(address for address in addresses if address.table.startswith(ROWS))
+        return await super().read(addresses, ranges)
 
     async def commit(self, transaction: Transaction) -> int | None:
         if self.refused_count:
             self.refused_count -= 1
             return None
         self.commit_count += 1
-        for cell, value in transaction.expected.items():
-            if cell.table.startswith(ROWS):
+        for address, value in transaction.expected.items():
+            if address.table.startswith(ROWS):
                 self.expected_bytes += len(value or b"")
         return await super().commit(transaction)
 

@@ -16,7 +16,7 @@ from neardup_stream.stores.cluster_store import (
     ABSORBED,
     CLUSTERS,
     RANK_BYTES,
-    Cell,
+    CellAddress,
     Member,
     MemberRange,
     Transaction,
@@ -35,14 +35,14 @@ class MeasuredStore(MemoryClusters):
         self.sizes: list[int] = []
 
     async def read(
-        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
-        values, members = await super().read(cells, ranges)
-        self.sizes.append(len(cells) + sum(map(len, members)))
+        values, members = await super().read(addresses, ranges)
+        self.sizes.append(len(addresses) + sum(map(len, members)))
         return values, members
 
     async def commit(self, transaction: Transaction) -> int | None:
-        changes: list[Mapping[Cell, object] | Sequence[Member]] = [
+        changes: list[Mapping[CellAddress, object] | Sequence[Member]] = [
             transaction.expected,
             transaction.writes,
             transaction.counted,
@@ -60,14 +60,14 @@ class MovingStore(MemoryClusters):
     commits_left = 0
 
     async def read(
-        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
         self.reads_before -= 1
         if self.reads_before == 0:
             with suppress(StoreUnavailable):
                 await move_absorbed(self, describe)
             self.commits_left = 1_000
-        return await super().read(cells, ranges)
+        return await super().read(addresses, ranges)
 
     async def commit(self, transaction: Transaction) -> int | None:
         self.commits_left -= 1
@@ -206,7 +206,7 @@ async def test_a_page_of_an_absorbed_cluster_leads_to_the_one_that_absorbed_it()
 async def test_members_of_an_absorbed_cluster_without_a_cell_are_corrupt(size: int) -> None:
     store, key = MemoryClusters(), ClusterKey(Handle(1), 1)
     members = [Member(key.packed, rank, Handle(rank), 0) for rank in range(1, size + 1)]
-    await write(store, {Cell(ABSORBED, key.packed): bytes(RANK_BYTES)}, members)
+    await write(store, {CellAddress(ABSORBED, key.packed): bytes(RANK_BYTES)}, members)
 
     with pytest.raises(CorruptData, match=f"cluster {key.id} was absorbed and has members"):
         await move_absorbed(store, describe)
@@ -216,16 +216,18 @@ async def test_members_of_an_absorbed_cluster_without_a_cell_are_corrupt(size: i
 async def test_clusters_that_absorbed_each_other_in_a_circle_are_corrupt(length: int) -> None:
     store = MemoryClusters()
     keys = [ClusterKey(Handle(number), 1) for number in range(1, length + 1)]
-    cells: dict[Cell, bytes | None] = {
-        Cell(CLUSTERS, key.packed): AbsorbedCell(target, 1).pack()
+    cells: dict[CellAddress, bytes | None] = {
+        CellAddress(CLUSTERS, key.packed): AbsorbedCell(target, 1).pack()
         for key, target in zip(keys, [*keys[1:], keys[0]], strict=True)
     }
-    absorbed = {Cell(ABSORBED, key.packed): bytes(RANK_BYTES) for key in keys}
+    absorbed = {CellAddress(ABSORBED, key.packed): bytes(RANK_BYTES) for key in keys}
     await write(store, cells | absorbed, [Member(key.packed, 1, Handle(10), 0) for key in keys])
 
     with pytest.raises(CorruptData, match="was absorbed by itself"):
         await move_absorbed(store, describe)
 
 
-async def write(store: MemoryClusters, cells: Mapping[Cell, bytes | None], members: Sequence[Member]) -> None:
+async def write(
+    store: MemoryClusters, cells: Mapping[CellAddress, bytes | None], members: Sequence[Member]
+) -> None:
     assert await store.commit(Transaction({}, {}, cells, members)) is not None

@@ -28,9 +28,9 @@ from neardup_stream.stores.cluster_store import (
     PAGES,
     RANK_BYTES,
     Aged,
-    Cell,
+    CellAddress,
     Transaction,
-    block_cell,
+    block_address,
 )
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import PARTITION
@@ -127,7 +127,10 @@ async def test_rows_that_cannot_be_read_are_corrupt() -> None:
     store, position = MemoryClusters(), Position(Partition("pages", 0), 3)
     empty = await snapshot(store, [position])
     broken = bytes(RANK_BYTES) + b"\x00\x00\x00\x00\x00\x01\xc1"
-    writes: dict[Cell, bytes | None] = {**raised_ceilings(empty, [position]), block_cell(position): broken}
+    writes: dict[CellAddress, bytes | None] = {
+        **raised_ceilings(empty, [position]),
+        block_address(position): broken,
+    }
     await store.commit(Transaction({}, {}, writes))
 
     with pytest.raises(CorruptData):
@@ -135,8 +138,8 @@ async def test_rows_that_cannot_be_read_are_corrupt() -> None:
 
 
 def test_of_what_was_read_a_commit_expects_all_but_blocks_that_are_full() -> None:
-    full, page = bytes(BLOCK_BYTES), Cell(PAGES, b"")
-    blocks = [block_cell(at(number * BLOCK_OFFSETS)) for number in range(3)]
+    full, page = bytes(BLOCK_BYTES), CellAddress(PAGES, b"")
+    blocks = [block_address(at(number * BLOCK_OFFSETS)) for number in range(3)]
     expected = {blocks[0]: None, blocks[1]: full[:-1], page: full}
 
     assert changeable({**expected, blocks[2]: full}) == expected

@@ -7,7 +7,7 @@ from neardup_stream.clusters.cells import PageCell
 from neardup_stream.clusters.sweeping import knowledge_of, sweep_aged
 from neardup_stream.message import Position
 from neardup_stream.page import Handle, PageId
-from neardup_stream.stores.cluster_store import PAGES, Aged, Cell, Member, MemberRange, Transaction
+from neardup_stream.stores.cluster_store import PAGES, Aged, CellAddress, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
@@ -15,7 +15,7 @@ from neardup_stream.stores.protocol import RecordAnswer, RecordChange
 from tests.cluster_histories import PARTITION
 
 HANDLE = Handle(7)
-PLACE = Cell(PAGES, HANDLE.to_bytes(8, "big"))
+ADDRESS = CellAddress(PAGES, HANDLE.to_bytes(8, "big"))
 LIVING = PageCell(rank=5, version=3, is_living=True, content=1)
 GONE = PageCell(rank=5, version=3)
 
@@ -59,11 +59,11 @@ async def swept(cell: PageCell, stored: PageRecord | None, records: MemoryRecord
     clusters, records = MemoryClusters(lambda: 0), records or MemoryRecords()
     if stored is not None:
         await records.replace([RecordChange(HANDLE, None, stored.pack())])
-    await clusters.commit(Transaction(floors={}, expected={}, writes={PLACE: cell.pack()}))
+    await clusters.commit(Transaction(floors={}, expected={}, writes={ADDRESS: cell.pack()}))
     await clusters.age([Aged(cell.rank, HANDLE)])
     await sweep_aged(clusters, records, 0, 10)
     assert await clusters.due(0, 10) == []
-    ((value,), _) = await clusters.read([PLACE])
+    ((value,), _) = await clusters.read([ADDRESS])
     return PageCell.unpack(value)
 
 
@@ -113,21 +113,21 @@ async def test_a_page_that_is_decided_during_the_sweep_is_looked_at_in_the_next_
         """The page is decided after its cell was read."""
 
         async def read(
-            self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+            self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
         ) -> tuple[list[bytes | None], list[list[Member]]]:
-            found = await super().read(cells, ranges)
-            await self.commit(Transaction(floors={}, expected={}, writes={PLACE: later.pack()}))
+            found = await super().read(addresses, ranges)
+            await self.commit(Transaction(floors={}, expected={}, writes={ADDRESS: later.pack()}))
             return found
 
     clusters, later = Moving(lambda: 0), msgspec.structs.replace(LIVING, rank=6, version=4)
-    await clusters.commit(Transaction(floors={}, expected={}, writes={PLACE: LIVING.pack()}))
+    await clusters.commit(Transaction(floors={}, expected={}, writes={ADDRESS: LIVING.pack()}))
     await clusters.age([Aged(LIVING.rank, HANDLE)])
 
     await sweep_aged(clusters, MemoryRecords(), 0, 10)
 
     assert await clusters.due(0, 10) == [Aged(LIVING.rank, HANDLE)]
     await sweep_aged(clusters, MemoryRecords(), 0, 10)
-    assert (await clusters.due(0, 10), await clusters.read([PLACE])) == ([], ([later.pack()], []))
+    assert (await clusters.due(0, 10), await clusters.read([ADDRESS])) == ([], ([later.pack()], []))
 
 
 @pytest.mark.parametrize(
@@ -146,13 +146,13 @@ async def test_a_cell_is_read_unless_its_record_has_its_rank_and_its_text(
         reads = 0
 
         async def read(
-            self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+            self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
         ) -> tuple[list[bytes | None], list[list[Member]]]:
             self.reads += 1
-            return await super().read(cells, ranges)
+            return await super().read(addresses, ranges)
 
     clusters, records = Counting(lambda: 0), MemoryRecords()
-    await clusters.commit(Transaction(floors={}, expected={}, writes={PLACE: LIVING.pack()}))
+    await clusters.commit(Transaction(floors={}, expected={}, writes={ADDRESS: LIVING.pack()}))
     await clusters.age([Aged(LIVING.rank, HANDLE, LIVING.content)])
     if stored is not None:
         await records.replace([RecordChange(HANDLE, None, stored.pack())])

@@ -14,7 +14,7 @@ from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.stores.cluster_store import Cell, Member, MemberRange, Transaction
+from neardup_stream.stores.cluster_store import CellAddress, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries
@@ -90,10 +90,10 @@ class CountingClusters(MemoryClusters):
         self._work = work
 
     async def read(
-        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
-        values, members = await super().read(cells, ranges)
-        self._work["cells read"] += len(cells)
+        values, members = await super().read(addresses, ranges)
+        self._work["cells read"] += len(addresses)
         self._work["members read"] += sum(map(len, members))
         return values, members
 

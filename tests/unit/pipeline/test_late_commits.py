@@ -4,7 +4,7 @@ from collections.abc import Mapping
 import pytest
 
 from neardup_stream.message import Partition
-from neardup_stream.stores.cluster_store import TRIMMED, Cell, partition_name
+from neardup_stream.stores.cluster_store import TRIMMED, CellAddress, partition_name
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
@@ -29,6 +29,6 @@ async def test_only_what_was_committed_is_forgotten(
     async with pages:
         await pipeline.loop(pages).run(asyncio.Event())
 
-    values, _ = await pipeline.clusters.read([Cell(TRIMMED, partition_name(FIRST))])
+    values, _ = await pipeline.clusters.read([CellAddress(TRIMMED, partition_name(FIRST))])
     assert values == [trimmed]
     assert len(pipeline.events.messages) == 1

@@ -11,7 +11,14 @@ import pytest
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.checked_sweep_rounds import CheckedSweepRounds, check_intact
-from neardup_stream.stores.cluster_store import DECIDED, TRIMMED, Aged, Cell, Transaction, partition_name
+from neardup_stream.stores.cluster_store import (
+    DECIDED,
+    TRIMMED,
+    Aged,
+    CellAddress,
+    Transaction,
+    partition_name,
+)
 from neardup_stream.stores.guarded_clusters import (
     INDEX,
     GuardedClusters,
@@ -29,8 +36,8 @@ from tests.doubles.sweep_rounds import MemorySweepRounds
 PARTITION = Partition("pages", 3)
 INDEX_A = "0193a0b1"
 NOW = 1_790_000_000.0
-CEILING = Cell(DECIDED, partition_name(PARTITION))
-SOMETHING = Cell("pages", b"12345678")
+CEILING = CellAddress(DECIDED, partition_name(PARTITION))
+SOMETHING = CellAddress("pages", b"12345678")
 
 
 async def created(store: MemoryClusters, token: str = INDEX_A) -> GuardedClusters:
@@ -164,7 +171,7 @@ async def test_an_older_copy_is_noticed_by_a_commit_of_another_partition() -> No
     await decide(guarded, 20)
     gone_back(store, copy)
 
-    writes = {Cell(DECIDED, b"pages:4"): bytes(6) + b"7"}
+    writes = {CellAddress(DECIDED, b"pages:4"): bytes(6) + b"7"}
     with pytest.raises(IndexLost, match="it knows of 1 ranks, and it knew of 2"):
         await guarded.commit(Transaction(floors={}, expected={}, writes=writes, rank_count=1))
     with pytest.raises(IndexLost, match="earlier state"):
@@ -252,7 +259,7 @@ async def test_a_read_that_was_sent_before_a_commit_is_no_older_copy() -> None:
 
 
 ANNOUNCED = LayoutState(1, 0, 1)
-BLOCK = Cell("rows:pages:3", b"0")
+BLOCK = CellAddress("rows:pages:3", b"0")
 
 
 def decision() -> Transaction:
@@ -283,7 +290,7 @@ class EmptiedBeforeTheTrim(MemoryClusters):
         partition: Partition,
         offset: int,
         cursor: int = 0,
-        expected: Mapping[Cell, bytes] | None = None,
+        expected: Mapping[CellAddress, bytes] | None = None,
     ) -> int | None:
         """See the contract."""
         emptied = MemoryClusters()
@@ -299,7 +306,7 @@ async def test_a_trim_writes_nothing_to_a_store_that_is_emptied_before_it() -> N
     with pytest.raises(IndexLost, match="is not there any more"):
         await daemon.trim(PARTITION, 7)
 
-    assert await store.read([Cell(TRIMMED, partition_name(PARTITION))]) == ([None], [])
+    assert await store.read([CellAddress(TRIMMED, partition_name(PARTITION))]) == ([None], [])
 
 
 async def test_what_decides_no_page_needs_no_layout() -> None:
