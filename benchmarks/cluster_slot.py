@@ -125,7 +125,7 @@ async def _require_decided(client: RedisClient, numbers: Sequence[int], pages: S
     clusters, _ = _clusters(client)
     for number, count in zip(numbers, pages, strict=True):
         partition = Partition("pages", number)
-        assert not await clusters.stored_rows(partition), "rows are left"
+        assert not await clusters.stored_records(partition), "rows are left"
         last = place(partition, count - 1, 0).position
         assert (await clusters.already_decided([last])).knows(last), "pages were not decided"
 

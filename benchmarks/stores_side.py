@@ -142,7 +142,7 @@ class Stores:
         already_decided = await self.clusters.already_decided(
             [Position(PARTITION, page.number) for page in pages]
         )
-        assert not already_decided.rows
+        assert not already_decided.outcomes
         return already_decided.aged_count
 
     async def decide(self, pages: Sequence[Page], aged_count: int) -> list[Decided]:

@@ -139,9 +139,9 @@ class HeldDecisions:
         """See `Decider`."""
         return await self._decider.end_former_epochs(partitions)
 
-    async def stored_rows(self, partition: Partition) -> Mapping[Position, Decided]:
+    async def stored_records(self, partition: Partition) -> Mapping[Position, Decided]:
         """See `Decider`."""
-        return await self._decider.stored_rows(partition)
+        return await self._decider.stored_records(partition)
 
     async def tidy(self, records: RecordStore) -> None:
         """See `Decider`."""

@@ -149,7 +149,7 @@ class Clusters:
         """
         return await end_former_epochs(self._store, partitions)
 
-    async def stored_rows(self, partition: Partition) -> Mapping[Position, Decided]:
+    async def stored_records(self, partition: Partition) -> Mapping[Position, Decided]:
         """Return the rows of a partition, in order.
 
         Cost: two round trips, and one for each block of rows.

@@ -176,8 +176,8 @@ class PortionInClusters:
     async def _planned(self) -> _Plan:
         reader = await self._snapshot()
         found = already_decided_in(reader.snapshot, self._undecided())
-        self._decided |= found.rows
-        already_decided = found._replace(rows=self._decided)
+        self._decided |= found.outcomes
+        already_decided = found._replace(outcomes=self._decided)
         todo = still_to_decide(self._requests, already_decided, reader.snapshot.pages)
         refuse_ended_epochs(reader.snapshot, [request.position for request in todo])
         if todo and reader.snapshot.swept_count > self._aged_count:

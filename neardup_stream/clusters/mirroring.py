@@ -84,8 +84,8 @@ def mirrored_pages(planned: Sequence[Request], later: Sequence[Request]) -> set[
 def _known_rank(request: PlaceRequest, already_decided: AlreadyDecided, cell: PageCell) -> int | None:
     """Return the rank of the version; 0 where that is forgotten, None where it was not decided."""
     if already_decided.knows(request.position):
-        row = already_decided.rows.get(request.position)
-        return row.rank if row else 0
+        found = already_decided.outcomes.get(request.position)
+        return found.rank if found else 0
     is_decided = cell.is_decided_as(request.node.version, request.content)
     return cell.rank if is_decided else None
 

@@ -100,13 +100,13 @@ class Decided(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         rank: when it was decided, from 1, one order over all daemons; 0 for what took no place.
-        row: the bytes that were rendered when it was first decided.
-        is_finished: the position was trimmed: its outcome is long delivered, and `row` is empty.
+        record: the bytes that were rendered when it was first decided.
+        is_finished: the position was trimmed: its outcome is long delivered, and `record` is empty.
         dropped_edges: as in its placement, where it was decided now.
     """
 
     rank: int
-    row: bytes
+    record: bytes
     is_finished: bool = False
     dropped_edges: int = 0
 
@@ -115,16 +115,16 @@ class AlreadyDecided(NamedTuple):
     """What is already known of some positions.
 
     Attributes:
-        rows: the decided ones.
+        outcomes: of those that were decided.
         finished: the trimmed ones; nothing is left to do for them.
         aged_count: how many page cells had begun to age by then: how fresh everything is that is read from
             now on. See `Decider.portions`.
     """
 
-    rows: dict[Position, Decided]
+    outcomes: dict[Position, Decided]
     finished: frozenset[Position]
     aged_count: int
 
     def knows(self, position: Position) -> bool:
         """Return whether nothing is left to decide for a position."""
-        return position in self.rows or position in self.finished
+        return position in self.outcomes or position in self.finished

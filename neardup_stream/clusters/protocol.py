@@ -130,7 +130,7 @@ class Decider(Protocol):
         """
         ...
 
-    async def stored_rows(self, partition: Partition) -> Mapping[Position, Decided]:
+    async def stored_records(self, partition: Partition) -> Mapping[Position, Decided]:
         """Return what is stored as decided of a partition, in order."""
         ...
 

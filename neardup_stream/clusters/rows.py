@@ -256,7 +256,7 @@ def decided_in_order(
     """Return one outcome for each request: what was decided now, or before, or is finished."""
     finished = Decided(0, b"", is_finished=True)
     positions = [request.position for request in requests]
-    return [decided.get(at) or already_decided.rows.get(at, finished) for at in positions]
+    return [decided.get(at) or already_decided.outcomes.get(at, finished) for at in positions]
 
 
 async def all_rows(store: ClusterStore, partition: Partition) -> dict[Position, Decided]:

@@ -70,7 +70,7 @@ class Unclustered:
         """Refuse decisions in former epochs."""
         return await end_former_epochs(self._store, partitions)
 
-    async def stored_rows(self, partition: Partition) -> Mapping[Position, Decided]:
+    async def stored_records(self, partition: Partition) -> Mapping[Position, Decided]:
         """Return the rows of a partition."""
         return await all_rows(self._store, partition)
 

@@ -18,12 +18,17 @@ from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Message, Position
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Judged
-from neardup_stream.pipeline.event_building import RenderEvent, gone_row, lone_row, page_row
+from neardup_stream.pipeline.decision_record import DecisionRecord
+from neardup_stream.pipeline.event_building import (
+    RenderEvent,
+    gone_decision_record,
+    lone_decision_record,
+    page_decision_record,
+)
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.pipeline.frame_views import is_distinct
 from neardup_stream.pipeline.indexed import indexed_pages
-from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["Case", "forget_case", "lone_request", "page_case", "place_request"]
@@ -34,13 +39,13 @@ class Case(NamedTuple):
 
     Attributes:
         request: to the clusters.
-        row: builds the decision record from the answer.
+        record: builds the decision record from the answer.
         former: index entries of the version that was replaced.
         is_distinct: whether it is a new page that nearly equals no other.
     """
 
     request: Request
-    row: Callable[[Placement | None, RenderEvent], Row]
+    record: Callable[[Placement | None, RenderEvent], DecisionRecord]
     former: Sequence[IndexedPage] = ()
     is_distinct: bool = False
 
@@ -62,12 +67,12 @@ def page_case(found: Judged, events: EventConfig, left_behind: tuple[Message, ..
         node = _node(page.handle, record)
         return Case(
             ConfirmRequest(position, node, record.content, record.maker, bool(record.rank)),
-            lambda _placement, _render: Row("unchanged", events=left_behind),
+            lambda _placement, _render: DecisionRecord("unchanged", events=left_behind),
             former,
         )
     return Case(
         place_request(found),
-        lambda placement, render: page_row(found, placement, events, render),
+        lambda placement, render: page_decision_record(found, placement, events, render),
         former,
         is_distinct=page.verdict == "new" and _is_distinct(found),
     )
@@ -83,8 +88,8 @@ def lone_request(found: Judged, events: EventConfig) -> LoneRequest | None:
     page, record = found.registered, found.registered.record
     if page.verdict != "new" or found.matches or record.version != 1:
         return None
-    row = lone_row(found, events)
-    if row is None:
+    decision = lone_decision_record(found, events)
+    if decision is None:
         return None
     return LoneRequest(
         page.arrival.record.position,
@@ -93,7 +98,7 @@ def lone_request(found: Judged, events: EventConfig) -> LoneRequest | None:
         record.url,
         record.fingerprint,
         record.content,
-        row.pack(),
+        decision.pack(),
     )
 
 
@@ -125,20 +130,23 @@ def forget_case(each: Forgotten, events: EventConfig) -> Case:
     """
     position = each.forget.record.position
     if each.handle is None or each.record is None:
-        return Case(UnknownRequest(position, each.places), lambda _placement, _render: Row("forget_unknown"))
+        return Case(
+            UnknownRequest(position, each.places),
+            lambda _placement, _render: DecisionRecord("forget_unknown"),
+        )
     former = _indexed_former(each.handle, each.former)
     if each.verdict == "superseded":
         return _superseded(position, former)
     stub = _node(each.handle, each.record)
     return Case(
         ForgetRequest(position, stub),
-        lambda placement, render: gone_row(each, stub, placement, events, render),
+        lambda placement, render: gone_decision_record(each, stub, placement, events, render),
         former,
     )
 
 
 def _superseded(position: Position, former: Sequence[IndexedPage]) -> Case:
-    return Case(QuietRequest(position), lambda _placement, _render: Row("superseded"), former)
+    return Case(QuietRequest(position), lambda _placement, _render: DecisionRecord("superseded"), former)
 
 
 def _node(handle: Handle, record: PageRecord) -> PageVersion:

@@ -12,9 +12,9 @@ from neardup_stream.meters import Outcome
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Lesson, Prepared
 from neardup_stream.pipeline.batch import Decisions
+from neardup_stream.pipeline.decision_record import DecisionRecord
 from neardup_stream.pipeline.delivery_guarantees import OutgoingMessage
 from neardup_stream.pipeline.follow_up import FollowUp
-from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.protocol import RankWrite
 
 __all__ = ["Conclusion", "JudgedPositions", "conclude", "without_partitions"]
@@ -53,7 +53,7 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
     """Add up a batch, of which these are all the runs.
 
     Raises:
-        CorruptData: a row is not what this program writes.
+        CorruptData: a decision record is not what this program writes.
     """
     outcomes: Counter[tuple[Outcome, str]] = Counter()
     events: list[OutgoingMessage] = []
@@ -68,16 +68,18 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
         follow_up.former.extend(run.former)
         for position in filterfalse(run.alone.__contains__, run.positions):
             decided = run.decided.get(position)
-            row = _FINISHED if decided is None or decided.is_finished else Row.unpack(decided.row)
-            outcomes[row.outcome, row.reason] += 1
-            if row.outcome in _JUDGED:
+            record = (
+                _FINISHED if decided is None or decided.is_finished else DecisionRecord.unpack(decided.record)
+            )
+            outcomes[record.outcome, record.reason] += 1
+            if record.outcome in _JUDGED:
                 judged.add(position)
-            if row.outcome == "duplicate":
+            if record.outcome == "duplicate":
                 duplicates.add(position)
-            if row.events:
-                events += [OutgoingMessage(position, event) for event in row.events]
-            if decided is not None and decided.rank and row.handle:
-                write = RankWrite(Handle(row.handle), version_byte(row.version), decided.rank)
+            if record.events:
+                events += [OutgoingMessage(position, event) for event in record.events]
+            if decided is not None and decided.rank and record.handle:
+                write = RankWrite(Handle(record.handle), version_byte(record.version), decided.rank)
                 follow_up.rank_writes.append(write)
         outcomes.update({("unique", ""): len(run.alone)} if run.alone else {})
         judged.update(run.alone)
@@ -113,4 +115,4 @@ def without_partitions(
 
 
 _JUDGED = frozenset({"unique", "duplicate", "archived"})
-_FINISHED = Row("superseded")
+_FINISHED = DecisionRecord("superseded")

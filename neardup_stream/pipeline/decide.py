@@ -30,10 +30,10 @@ from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.arrival import Judged
 from neardup_stream.pipeline.batch import Decisions, InFlightBatch, Run
 from neardup_stream.pipeline.cases import Case, forget_case, lone_request, page_case
+from neardup_stream.pipeline.decision_record import DecisionRecord
 from neardup_stream.pipeline.event_building import RenderEvent
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.retries import Retries
-from neardup_stream.pipeline.rows import Row
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.pipeline.timing import timed
 from neardup_stream.stores.protocol import RankWrite
@@ -125,7 +125,7 @@ class Decide:
             answers = await decide_requests(
                 self._stores.clusters,
                 asked.requests,
-                lambda request, placement: self._row(asked, request, placement).pack(),
+                lambda request, placement: self._record(asked, request, placement).pack(),
                 run.registration.already_decided.aged_count,
             )
         self._meters.dropped_edges(sum([answer.dropped_edges for answer in answers]))
@@ -155,12 +155,12 @@ class Decide:
             requests.sort(key=lambda request: run.row_of(request.position))
         return _Asked(requests, cases, lone)
 
-    def _row(self, asked: "_Asked", request: Request, placement: Placement | None) -> Row:
+    def _record(self, asked: "_Asked", request: Request, placement: Placement | None) -> DecisionRecord:
         """Return the decision record; one whose version another record has claimed is superseded."""
         case = asked.cases.get(request.position)
         if case is None and request.position in asked.lone:  # it does not stand alone
             case = page_case(asked.lone[request.position], self._events)
-        return Row("superseded") if case is None else case.row(placement, self._render)
+        return DecisionRecord("superseded") if case is None else case.record(placement, self._render)
 
 
 class _Asked(NamedTuple):
@@ -181,12 +181,12 @@ def _decisions(
     run: Run, asked: _Asked, answers: Sequence[Decided], former: Sequence[IndexedPage]
 ) -> Decisions:
     """Return the decisions of a run; a lone page has none of its own if it was decided as such."""
-    decided = dict(run.registration.already_decided.rows)
+    decided = dict(run.registration.already_decided.outcomes)
     distinct = {position for position, case in asked.cases.items() if case.is_distinct}
     alone: dict[Position, RankWrite] = {}
     for request, answer in zip(asked.requests, answers, strict=True):
         if isinstance(request, LoneRequest):
-            if answer.row == request.record:
+            if answer.record == request.record:
                 alone[request.position] = RankWrite(request.handle, 1, answer.rank)
                 continue
             distinct.add(request.position)

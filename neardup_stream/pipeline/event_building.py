@@ -42,11 +42,11 @@ from neardup_stream.page import Handle, Page, PageId
 from neardup_stream.pipeline.archived_event import archived_event
 from neardup_stream.pipeline.arrival import Judged, Registered
 from neardup_stream.pipeline.candidate_comparison import best_first
+from neardup_stream.pipeline.decision_record import DecisionRecord
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.pipeline.left_places import left_place
 from neardup_stream.pipeline.listed_matches import listed_matches
-from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import event_id, event_source, merge_event_id
 from neardup_stream.wire.times import rfc3339
@@ -56,9 +56,9 @@ __all__ = [
     "event_cluster",
     "event_frame_share",
     "event_match",
-    "gone_row",
-    "lone_row",
-    "page_row",
+    "gone_decision_record",
+    "lone_decision_record",
+    "page_decision_record",
 ]
 
 RenderEvent = Callable[[Event], Message]
@@ -70,14 +70,16 @@ _STANDS_ALONE = stands_alone(PageVersion(Handle(0), 1, PageId(""), ""))
 """The placement of a new page that matches nothing; which page it is decides nothing about its events."""
 
 
-def page_row(judged: Judged, placement: Placement | None, config: EventConfig, render: RenderEvent) -> Row:
+def page_decision_record(
+    judged: Judged, placement: Placement | None, config: EventConfig, render: RenderEvent
+) -> DecisionRecord:
     """Return the decision record of a page: its outcome and its events."""
     registered = judged.registered
     if placement is None or placement.is_superseded:
         outcome: Outcome = "unchanged" if registered.verdict == "claimed" else "superseded"
         if placement is None or not placement.known_rank:
-            return Row(outcome)
-        return Row(outcome, "", registered.handle, registered.record.version)
+            return DecisionRecord(outcome)
+        return DecisionRecord(outcome, "", registered.handle, registered.record.version)
     outcome = "duplicate" if placement.is_duplicate else _lone_outcome(registered)
     events: tuple[Message, ...] = ()
     if not _is_silent(judged, placement, config):
@@ -87,27 +89,27 @@ def page_row(judged: Judged, placement: Placement | None, config: EventConfig, r
         envelope = _Envelope(registered.arrival.record, config, render)
         events = tuple(_page_events(judged, placement, config, envelope))
     reason = "too_short" if outcome == "undecided" else ""
-    return Row(outcome, reason, registered.handle, registered.record.version, events)
+    return DecisionRecord(outcome, reason, registered.handle, registered.record.version, events)
 
 
-def lone_row(judged: Judged, config: EventConfig) -> Row | None:
+def lone_decision_record(judged: Judged, config: EventConfig) -> DecisionRecord | None:
     """Return the decision record of a new page that stands alone; None where it has an event or is undecided.
 
-    It is that of `page_row` for such a page.
+    It is that of `page_decision_record` for such a page.
     """
     registered = judged.registered
     if not (registered.arrival.has_enough_tokens and _is_silent(judged, _STANDS_ALONE, config)):
         return None
-    return Row(_lone_outcome(registered), "", registered.handle, registered.record.version)
+    return DecisionRecord(_lone_outcome(registered), "", registered.handle, registered.record.version)
 
 
-def gone_row(
+def gone_decision_record(
     forgotten: Forgotten,
     stub: PageVersion,
     placement: Placement | None,
     config: EventConfig,
     render: RenderEvent,
-) -> Row:
+) -> DecisionRecord:
     """Return the decision record of a forget: its outcome and its events.
 
     Args:
@@ -118,7 +120,7 @@ def gone_row(
         render: what an event looks like in its sink.
     """
     if placement is None or placement.is_superseded:
-        return Row("superseded")
+        return DecisionRecord("superseded")
     envelope = _Envelope(forgotten.forget.record, config, render)
     left = left_place(placement.departure, stub.handle, forgotten)
     gone = Gone(
@@ -126,7 +128,7 @@ def gone_row(
         cluster=UNSET if left is None else left.cluster,
     )
     events = [*_representative_change(placement.departure, "gone", envelope), envelope.around("gone", gone)]
-    return Row("forgotten", "", stub.handle, stub.version, tuple(events))
+    return DecisionRecord("forgotten", "", stub.handle, stub.version, tuple(events))
 
 
 def _lone_outcome(registered: Registered) -> Outcome:

@@ -22,7 +22,7 @@ _logger = logging.getLogger(__name__)
 
 
 class FormerEpochs:
-    """Ends former epochs, and delivers their rows.
+    """Ends former epochs, and delivers their decision records.
 
     Args:
         stores: page records, and decision records.
@@ -38,22 +38,22 @@ class FormerEpochs:
 
         Raises:
             Unavailable: not everything was sent and trimmed; call again.
-            CorruptData: a row is not what this program writes.
+            CorruptData: a decision record is not what this program writes.
         """
         clusters = self._stores.clusters
         for partition, end in (await clusters.end_former_epochs(partitions)).items():
-            await self._deliver(partition, await clusters.stored_rows(partition))
+            await self._deliver(partition, await clusters.stored_records(partition))
             await clusters.trim({partition: end})
 
-    async def _deliver(self, partition: Partition, rows: Mapping[Position, Decided]) -> None:
+    async def _deliver(self, partition: Partition, records: Mapping[Position, Decided]) -> None:
         """Do what the deliver stage does with decided records."""
-        conclusion = conclude(Prepared([], [], [], 0), [Decisions(positions=list(rows), decided=rows)])
+        conclusion = conclude(Prepared([], [], [], 0), [Decisions(positions=list(records), decided=records)])
         await conclusion.follow_up.apply(self._stores)
         await self._events.send([each.message for each in conclusion.events])
         fields = {
             "input": partition.input_id,
             "partition": partition.number,
-            "records": len(rows),
+            "records": len(records),
             "events": len(conclusion.events),
         }
         _logger.info("former_epoch_delivered", extra={"fields": fields})

@@ -16,11 +16,11 @@ from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival, Forget, Registered, Verdict
 from neardup_stream.pipeline.batch import Registration, Run
+from neardup_stream.pipeline.decision_record import DecisionRecord
 from neardup_stream.pipeline.first_record import first_record, new_pages
 from neardup_stream.pipeline.forgetting import KeepFormer, forget, keep_nothing
 from neardup_stream.pipeline.page_locks import PageLocks
 from neardup_stream.pipeline.retries import Retries
-from neardup_stream.pipeline.rows import Row
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.pipeline.timing import timed
 from neardup_stream.stores.page_record import PageRecord
@@ -107,8 +107,12 @@ class Register:
         }
         if not makers:
             return {}
-        rows = (await self._stores.clusters.already_decided(list(set(makers.values())))).rows
-        return {at: Row.unpack(rows[maker].row).events for at, maker in makers.items() if maker in rows}
+        decided = (await self._stores.clusters.already_decided(list(set(makers.values())))).outcomes
+        return {
+            at: DecisionRecord.unpack(decided[maker].record).events
+            for at, maker in makers.items()
+            if maker in decided
+        }
 
 
 class Plan(NamedTuple):

@@ -32,7 +32,7 @@ from neardup_stream.pipeline.column_items import ColumnItems
 from neardup_stream.pipeline.conclusion import Conclusion, conclude
 from neardup_stream.pipeline.decide import Decide
 from neardup_stream.pipeline.delivery_guarantees import OutgoingMessage
-from neardup_stream.pipeline.event_building import RenderEvent, page_row
+from neardup_stream.pipeline.event_building import RenderEvent, page_decision_record
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.follow_up import FollowUp
 from neardup_stream.pipeline.frame_views import is_distinct
@@ -223,7 +223,7 @@ class ShortPath:
         for row in rows:
             page = judged[row]
             placement = placed.get(row) or stands_alone(place_request(page).node)
-            decided = page_row(page, placement, published.events, published.render)
+            decided = page_decision_record(page, placement, published.events, published.render)
             outcomes[decided.outcome, decided.reason] += 1
             position = page.registered.arrival.record.position
             events += [OutgoingMessage(position, event) for event in decided.events]

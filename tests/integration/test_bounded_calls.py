@@ -228,13 +228,13 @@ async def test_a_commit_stores_few_bytes_of_decisions_and_copies_few_that_are_st
 
     commits = [call for call in client.calls if len(call.args) == COMMIT_ARGUMENTS]
     sizes = await block_sizes(client, clusters, partition)
-    assert [len(each.row) for each in decided] == [LARGE_ROW] * count
+    assert [len(each.record) for each in decided] == [LARGE_ROW] * count
     assert max(len(argument) for call in commits for argument in sized(call)) < ROW_BYTES_AT_ONCE + LARGE_ROW
     assert len(commits) < 2 * count * LARGE_ROW / ROW_BYTES_AT_ONCE + 2
     assert max(sizes) < BLOCK_BYTES + ROW_BYTES_AT_ONCE + LARGE_ROW
     assert sum(sizes) > count * LARGE_ROW
     stored = await deciding.already_decided([each.position for each in requests])
-    assert set(stored.rows.values()) == set(decided)
+    assert set(stored.outcomes.values()) == set(decided)
 
 
 async def test_a_trim_removes_few_bytes(client: RecordingClient, clusters: RedisClusters) -> None:

@@ -44,8 +44,8 @@ class AwaitedDecisions:
         Cost: two round trips.
         """
         already_decided = await self._decider.already_decided([position])
-        if position in already_decided.rows:
-            return already_decided.rows[position]
+        if position in already_decided.outcomes:
+            return already_decided.outcomes[position]
         return "trimmed" if position in already_decided.finished else "pending"
 
     async def wait(self, position: Position, timeout_seconds: float) -> Decided | State:
@@ -89,8 +89,8 @@ class AwaitedDecisions:
                 self._fail(error)
                 return
             for position in positions:
-                if position in already_decided.rows:
-                    self._answer(position, already_decided.rows[position])
+                if position in already_decided.outcomes:
+                    self._answer(position, already_decided.outcomes[position])
                 elif position in already_decided.finished:
                     self._answer(position, None)
 

@@ -29,7 +29,7 @@ from neardup_stream.event_parts import EventCluster
 from neardup_stream.message import Message, Partition, Position, Skipped
 from neardup_stream.meters import Outcome
 from neardup_stream.page import PageId
-from neardup_stream.pipeline.rows import Row
+from neardup_stream.pipeline.decision_record import DecisionRecord
 from neardup_stream.streams.kafka.sink import KafkaSink
 from neardup_stream.streams.kafka.topic_ends import topic_ends
 from neardup_stream.wire.events import TRACE_NAMES, CloudEvent, from_message
@@ -224,15 +224,15 @@ class Deciding:
             return self._sink
 
     async def _answer(self, position: Position, decided: Decided, page_id: PageId | None) -> Reply:
-        row = Row.unpack(decided.row)
-        is_quiet = row.outcome in _QUIET and page_id is not None
+        record = DecisionRecord.unpack(decided.record)
+        is_quiet = record.outcome in _QUIET and page_id is not None
         return Reply(
             DecisionAnswer(
                 position=self._place(position),
                 id=UNSET if page_id is None else page_id,
-                outcome=row.outcome,
-                version=row.version or UNSET,
-                events=[from_message(message) for message in row.events],
+                outcome=record.outcome,
+                version=record.version or UNSET,
+                events=[from_message(message) for message in record.events],
                 cluster=await self._cluster(page_id) if is_quiet and page_id is not None else UNSET,
             )
         )

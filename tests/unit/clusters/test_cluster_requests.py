@@ -54,7 +54,7 @@ async def test_a_decision_whose_answer_was_lost_is_found_when_it_is_asked_again(
     decided = await decide_requests(clusters, requests, lambda _request, _placement: b"never", 0)
 
     assert [outcome.rank for outcome in decided] == [1, 2]
-    assert all(outcome.row.startswith(b"(") for outcome in decided)
+    assert all(outcome.record.startswith(b"(") for outcome in decided)
     assert await walked(clusters) == {state(1).id: (1, (1, 2))}
 
 

@@ -141,7 +141,7 @@ async def test_a_batch_is_decided_whole_and_in_order_however_it_shrinks(count: i
 
     ranks = [each.rank for each in decided]
     assert ranks == sorted(ranks)
-    assert {each.row for each in decided} == {b"0000000000000001.1"}
+    assert {each.record for each in decided} == {b"0000000000000001.1"}
 
 
 async def test_pages_expire_in_shares_and_all_are_answered() -> None:

@@ -67,10 +67,10 @@ async def test_an_outcome_is_set_once() -> None:
     again = await decide_requests(clusters, others, lambda _request, _placement: b"new", 0)
 
     assert again[:3] == first
-    assert again[3].row == b"new"
+    assert again[3].record == b"new"
     assert [outcome.rank for outcome in again] == [1, 2, 0, 4]
     already_decided = await clusters.already_decided([at(1), at(2), at(3), at(9)])
-    assert (already_decided.rows, already_decided.finished) == (
+    assert (already_decided.outcomes, already_decided.finished) == (
         {at(1): first[0], at(2): first[1], at(3): first[2]},
         frozenset(),
     )
@@ -90,7 +90,7 @@ async def test_what_is_trimmed_is_finished_for_ever() -> None:
 
     late = await decide_requests(clusters, [place(1, 1, match_with(2)), place(2, 2)], show, 0)
 
-    assert [(outcome.is_finished, bool(outcome.row)) for outcome in late] == [(True, False), (False, True)]
+    assert [(outcome.is_finished, bool(outcome.record)) for outcome in late] == [(True, False), (False, True)]
     assert (await clusters.already_decided([at(1), at(2)])).finished == {at(1)}
 
 
@@ -123,7 +123,7 @@ async def test_a_request_that_rests_on_what_is_forgotten_is_refused() -> None:
     with pytest.raises(StaleRead, match=r"clusters\.tombstone_ttl_seconds"):
         await decide_requests(clusters, [place(3, 2, match_with(1, rank=1))], show, read_before)
 
-    assert (await clusters.already_decided([at(3)])).rows == {}
+    assert (await clusters.already_decided([at(3)])).outcomes == {}
     assert await decide(clusters, place(3, 2))
 
 
@@ -167,4 +167,4 @@ async def test_what_was_finished_since_the_plan_is_not_decided_again() -> None:
     first, second = await decide_requests(clusters, [place(3, 1), place(7, 2)], show, 0)
 
     assert (first.is_finished, second.is_finished) == (True, False)
-    assert list(await clusters.stored_rows(PARTITION)) == [at(7)]
+    assert list(await clusters.stored_records(PARTITION)) == [at(7)]

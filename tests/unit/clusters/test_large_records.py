@@ -77,7 +77,7 @@ async def decided_rows(decider: Decider, sizes: Sequence[int]) -> tuple[list[byt
         return request.position.offset.to_bytes(2, "big").rjust(sizes[request.position.offset])
 
     decided = await decide_requests(decider, requests, make, 0)
-    return [each.row for each in decided], made_count
+    return [each.record for each in decided], made_count
 
 
 DECIDERS = pytest.mark.parametrize(

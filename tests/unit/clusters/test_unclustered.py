@@ -36,7 +36,7 @@ def never(_request: Request, _placement: Placement | None) -> bytes:
 async def test_a_page_with_matches_is_a_duplicate() -> None:
     decided = await decide_requests(Unclustered(MemoryClusters()), REQUESTS, show, 0)
 
-    assert [outcome.row for outcome in decided] == [b"1 False", b"2 True", b"3 False", b"4 False"]
+    assert [outcome.record for outcome in decided] == [b"1 False", b"2 True", b"3 False", b"4 False"]
     assert {outcome.rank for outcome in decided} == {0}
 
 
@@ -45,7 +45,7 @@ async def test_what_was_decided_is_published_again_in_the_same_words() -> None:
     first = await decide_requests(unclustered, REQUESTS, show, 0)
 
     assert await decide_requests(unclustered, REQUESTS[::-1], never, 0) == first[::-1]
-    assert (await unclustered.already_decided(POSITIONS)).rows == dict(zip(POSITIONS, first, strict=True))
+    assert (await unclustered.already_decided(POSITIONS)).outcomes == dict(zip(POSITIONS, first, strict=True))
 
 
 async def test_what_is_trimmed_is_finished_and_leaves_nothing() -> None:
@@ -101,7 +101,7 @@ async def test_a_large_batch_is_decided_in_commits_of_bounded_size() -> None:
     decided = await decide_requests(Unclustered(store), requests, show, 0)
 
     assert store.row_counts == [REQUESTS_AT_ONCE, REQUESTS_AT_ONCE, 1]
-    assert [outcome.row for outcome in decided] == [b"%d False" % at for at in range(len(requests))]
+    assert [outcome.record for outcome in decided] == [b"%d False" % at for at in range(len(requests))]
 
 
 async def test_positions_that_are_decided_together_count_like_requests() -> None:
@@ -132,7 +132,7 @@ async def test_after_an_error_the_first_portions_are_decided_and_keep_their_rows
 
     decided = await decide_requests(unclustered, requests, again, 0)
 
-    assert [outcome.row for outcome in decided] == [b"%d False" % at for at in range(len(requests))]
+    assert [outcome.record for outcome in decided] == [b"%d False" % at for at in range(len(requests))]
 
 
 async def test_every_page_may_go() -> None:
@@ -158,7 +158,9 @@ async def test_a_version_is_published_once_by_the_first_claimant() -> None:
         already_decided = await unclustered.already_decided(makers)
 
         published = [
-            position for position, decided in already_decided.rows.items() if decided.row == b"published"
+            position
+            for position, decided in already_decided.outcomes.items()
+            if decided.record == b"published"
         ]
         assert published == [order[0].position]
 
@@ -171,7 +173,7 @@ async def test_what_was_claimed_is_decided_with_its_claimant_and_trimmed_with_it
         unclustered, [PlaceRequest(claimant, node(1), (), claimed_from=(maker,))], outcome, 0
     )
 
-    assert (await unclustered.already_decided([maker])).rows[maker].row == b"silent"
+    assert (await unclustered.already_decided([maker])).outcomes[maker].record == b"silent"
     await unclustered.trim({maker.partition: 8, claimant.partition: 8})
     assert set(filter(store._tables.get, store._tables)) == {"trimmed", "decided"}
 

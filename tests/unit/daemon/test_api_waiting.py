@@ -22,7 +22,7 @@ class Decider(Unclustered):
 
     def __init__(self) -> None:
         super().__init__(MemoryClusters())
-        self.rows: dict[Position, Decided] = {}
+        self.outcomes: dict[Position, Decided] = {}
         self.finished: set[Position] = set()
         self.errors: list[Exception] = []
         self.looked_up: list[frozenset[Position]] = []
@@ -33,8 +33,8 @@ class Decider(Unclustered):
         self.on_look_up()
         if self.errors:
             raise self.errors.pop()
-        rows = {each: self.rows[each] for each in positions if each in self.rows}
-        return AlreadyDecided(rows, frozenset(self.finished & set(positions)), 0)
+        outcomes = {each: self.outcomes[each] for each in positions if each in self.outcomes}
+        return AlreadyDecided(outcomes, frozenset(self.finished & set(positions)), 0)
 
 
 @asynccontextmanager
@@ -50,7 +50,7 @@ async def test_each_request_gets_the_decision_of_its_position() -> None:
     async with waiting() as (decider, decisions):
         requests = [asyncio.create_task(decisions.wait(each, LONG)) for each in (FIRST, SECOND, THIRD)]
         await asyncio.sleep(0)
-        decider.rows = {FIRST: Decided(1, b"one"), THIRD: Decided(2, b"three")}
+        decider.outcomes = {FIRST: Decided(1, b"one"), THIRD: Decided(2, b"three")}
         decider.finished = {SECOND}
 
         assert await asyncio.gather(*requests) == [Decided(1, b"one"), "trimmed", Decided(2, b"three")]
@@ -62,7 +62,7 @@ async def test_a_decision_that_does_not_come_in_time_is_pending() -> None:
         assert await decisions.wait(FIRST, 0.01) == "pending"
         assert await decisions.look_up(FIRST) == "pending"
 
-        decider.rows = {FIRST: Decided(1, b"one")}
+        decider.outcomes = {FIRST: Decided(1, b"one")}
 
         assert await decisions.look_up(FIRST) == Decided(1, b"one")
 
@@ -70,7 +70,7 @@ async def test_a_decision_that_does_not_come_in_time_is_pending() -> None:
 async def test_while_the_store_is_unavailable_requests_go_on_waiting() -> None:
     async with waiting() as (decider, decisions):
         decider.errors = [StoreUnavailable("unavailable")] * 3
-        decider.rows = {FIRST: Decided(1, b"one")}
+        decider.outcomes = {FIRST: Decided(1, b"one")}
 
         assert await decisions.wait(FIRST, LONG) == Decided(1, b"one")
         assert len(decider.looked_up) == 4
@@ -87,7 +87,7 @@ async def test_an_error_that_waiting_does_not_help_ends_every_request_and_no_lat
             with pytest.raises(type(error)):
                 await request
 
-        decider.rows = {FIRST: Decided(1, b"one")}
+        decider.outcomes = {FIRST: Decided(1, b"one")}
 
         assert await decisions.wait(FIRST, LONG) == Decided(1, b"one")
 

@@ -75,8 +75,8 @@ class Families:
 
     async def already_decided(self, positions: Sequence[Position]) -> AlreadyDecided:
         finished = frozenset(each for each in positions if each.offset < self.finished_below)
-        rows = {each: Decided(0, b"") for each in positions if each.offset < self.decided_below}
-        return AlreadyDecided(rows, finished, aged_count=0)
+        outcomes = {each: Decided(0, b"") for each in positions if each.offset < self.decided_below}
+        return AlreadyDecided(outcomes, finished, aged_count=0)
 
 
 @dataclass

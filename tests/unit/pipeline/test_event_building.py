@@ -14,7 +14,11 @@ from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.archived import ArchivedMatch, ArchivedMatches
 from neardup_stream.pipeline.arrival import Arrival, Forget, Judged, Registered
-from neardup_stream.pipeline.event_building import gone_row, lone_row, page_row
+from neardup_stream.pipeline.event_building import (
+    gone_decision_record,
+    lone_decision_record,
+    page_decision_record,
+)
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.stores.page_record import PageRecord, PageState
@@ -57,7 +61,7 @@ def test_a_copy_that_left_its_match_for_the_page_is_published_first_and_makes_it
     )
     judged = Judged(Registered(ARRIVAL, Handle(2), RECORD, "new"), (own,))
 
-    (message,) = page_row(judged, placement, EventConfig(), to_message).events
+    (message,) = page_decision_record(judged, placement, EventConfig(), to_message).events
 
     event = msgspec.json.decode(message.value or b"", type=DuplicateFound)
     assert (event.kind, [match.id for match in event.matches]) == ("exact", ["left", "own"])
@@ -67,7 +71,7 @@ def test_a_page_that_another_record_has_decided_since_is_superseded() -> None:
     placement = msgspec.structs.replace(stands_alone(OWN), cluster=None, is_superseded=True)
     judged = Judged(Registered(ARRIVAL, Handle(2), RECORD, "changed"))
 
-    assert page_row(judged, placement, EventConfig(), to_message).outcome == "superseded"
+    assert page_decision_record(judged, placement, EventConfig(), to_message).outcome == "superseded"
 
 
 LEFT = msgspec.structs.replace(
@@ -88,7 +92,7 @@ def test_a_page_that_leaves_its_cluster_and_is_not_judged_any_more_says_where_it
 ) -> None:
     judged = Judged(Registered(arrival, Handle(2), record, "changed"))
 
-    (message,) = page_row(judged, LEFT, EventConfig(), to_message).events
+    (message,) = page_decision_record(judged, LEFT, EventConfig(), to_message).events
 
     event = msgspec.json.decode(message.value or b"", type=Undecided)
     assert (event.reason, event.previous) == (reason, PreviousPlace(version=1, cluster="c"))
@@ -114,7 +118,7 @@ def test_a_page_that_was_undecided_was_in_no_cluster(
     judged = Judged(Registered(ARRIVAL, OWN.handle, record, "changed", former))
     placement = msgspec.structs.replace(stands_alone(OWN._replace(version=2)), departure=departure)
 
-    (message,) = page_row(judged, placement, EventConfig(unique=True), to_message).events
+    (message,) = page_decision_record(judged, placement, EventConfig(unique=True), to_message).events
 
     event = msgspec.json.decode(message.value or b"", type=UniqueFound)
     assert event.previous == PreviousPlace(version=1, cluster=cluster)
@@ -131,7 +135,7 @@ def test_a_page_that_is_forgotten_left_no_cluster_where_it_was_undecided(
     stub = OWN._replace(version=2)
     placement = msgspec.structs.replace(stands_alone(stub), cluster=None, departure=departure)
 
-    (message,) = gone_row(forgotten, stub, placement, EventConfig(), to_message).events
+    (message,) = gone_decision_record(forgotten, stub, placement, EventConfig(), to_message).events
 
     event = msgspec.json.decode(message.value or b"", type=Gone)
     assert event.cluster == (LeftCluster(id=cluster, epoch=1) if cluster else UNSET)
@@ -152,7 +156,7 @@ def test_a_page_was_in_no_cluster_where_the_undecided_version_is_in_flight_with_
     judged = Judged(Registered(ARRIVAL, OWN.handle, record, "changed", former, decided_before=BEFORE))
     placement = msgspec.structs.replace(stands_alone(OWN._replace(version=3)), departure=IN_FLIGHT_AT)
 
-    (message,) = page_row(judged, placement, EventConfig(unique=True), to_message).events
+    (message,) = page_decision_record(judged, placement, EventConfig(unique=True), to_message).events
 
     event = msgspec.json.decode(message.value or b"", type=UniqueFound)
     assert event.previous == PreviousPlace(version=2)
@@ -169,7 +173,7 @@ def test_a_page_left_no_cluster_where_the_undecided_version_is_in_flight_with_it
     stub = OWN._replace(version=3)
     placement = msgspec.structs.replace(stands_alone(stub), cluster=None, departure=IN_FLIGHT_AT)
 
-    (message,) = gone_row(forgotten, stub, placement, EventConfig(), to_message).events
+    (message,) = gone_decision_record(forgotten, stub, placement, EventConfig(), to_message).events
 
     event = msgspec.json.decode(message.value or b"", type=Gone)
     assert event.cluster is UNSET
@@ -183,7 +187,9 @@ def test_a_page_that_is_left_to_archives_is_undecided_beside_its_matches_where_t
     arrival = msgspec.structs.replace(ARRIVAL, archived=ArchivedMatches((found,), 1))
     judged = Judged(Registered(arrival, Handle(2), ARCHIVED, "new"))
 
-    messages = page_row(judged, stands_alone(OWN), EventConfig(undecided=is_wanted), to_message).events
+    messages = page_decision_record(
+        judged, stands_alone(OWN), EventConfig(undecided=is_wanted), to_message
+    ).events
 
     types = [from_message(message).type for message in messages]
     assert types == [event_type("undecided")] * is_wanted + [event_type("archived")]
@@ -192,7 +198,9 @@ def test_a_page_that_is_left_to_archives_is_undecided_beside_its_matches_where_t
 def test_the_decision_record_of_a_lone_page_is_known_before_its_placement() -> None:
     lone = Judged(Registered(ARRIVAL, Handle(2), RECORD, "new"))
 
-    assert lone_row(lone, EventConfig()) == page_row(lone, stands_alone(OWN), EventConfig(), to_message)
+    assert lone_decision_record(lone, EventConfig()) == page_decision_record(
+        lone, stands_alone(OWN), EventConfig(), to_message
+    )
 
 
 @pytest.mark.parametrize(
@@ -215,7 +223,7 @@ def test_a_page_that_is_published_has_no_decision_record_before_its_placement(
 ) -> None:
     page = Judged(Registered(arrival, Handle(2), record, "new"), containers=containers)
 
-    assert lone_row(page, config) is None
+    assert lone_decision_record(page, config) is None
 
 
 @pytest.mark.parametrize(
@@ -238,7 +246,7 @@ def test_a_change_is_published_without_an_event_for_the_former_version(
     node = PageVersion(Handle(2), changed.version, PageId("page"), "page")
     placement = Placement((), ClusterState("c", 1, 1, node), False, (), None, False, False)  # noqa: FBT003 - it stands alone
 
-    messages = page_row(judged, placement, EventConfig(), to_message).events
+    messages = page_decision_record(judged, placement, EventConfig(), to_message).events
 
     assert [from_message(message).type for message in messages] == [event_type("unique")] * is_published
 
@@ -264,7 +272,7 @@ def test_the_share_of_the_frame_is_reported_as_the_record_has_it(
         Registered(msgspec.structs.replace(ARRIVAL, whole_count=77), Handle(2), record, "replayed")
     )
 
-    (message,) = page_row(replayed, placement, EventConfig(), to_message).events
+    (message,) = page_decision_record(replayed, placement, EventConfig(), to_message).events
 
     event = msgspec.json.decode(message.value or b"", type=DuplicateFound)
     assert event.page.frame_share == share
@@ -277,6 +285,6 @@ def test_the_view_of_a_match_is_reported_as_it_was_found() -> None:
     placement = Placement((by_content,), ClusterState("c", 1, 2, node), True, (), None, False, False)  # noqa: FBT003 - a duplicate
     judged = Judged(Registered(ARRIVAL, Handle(2), RECORD, "new"), (by_content,))
 
-    (message,) = page_row(judged, placement, EventConfig(), to_message).events
+    (message,) = page_decision_record(judged, placement, EventConfig(), to_message).events
 
     assert b'"view":"content"' in (message.value or b"")

@@ -88,25 +88,25 @@ async def test_a_crash_while_it_is_sent_loses_nothing() -> None:
 async def test_it_is_sent_in_order_and_then_no_more() -> None:
     history = await decided_unsent()
     once, again = MemorySink(), MemorySink()
-    rows = await history.pipeline.decider().stored_rows(PARTITION)
+    records = await history.pipeline.decider().stored_records(PARTITION)
 
     await former_epochs(history.pipeline, once).deliver([RAISED])
     await former_epochs(history.pipeline, again).deliver([RAISED])
 
-    assert [position.offset for position in rows] == list(range(len(LINKED_ONLY_BY_WHAT_FOLLOWED)))
+    assert [position.offset for position in records] == list(range(len(LINKED_ONLY_BY_WHAT_FOLLOWED)))
     assert len(once.messages) >= 3
     assert not again.messages
-    assert not await history.pipeline.decider().stored_rows(PARTITION)
+    assert not await history.pipeline.decider().stored_records(PARTITION)
 
 
 async def test_it_stays_until_it_was_sent() -> None:
     history = await decided_unsent()
-    before = await history.pipeline.decider().stored_rows(PARTITION)
+    before = await history.pipeline.decider().stored_records(PARTITION)
 
     with pytest.raises(StreamUnavailable):
         await former_epochs(history.pipeline, MemorySink([Fail()])).deliver([RAISED])
 
-    assert await history.pipeline.decider().stored_rows(PARTITION) == before
+    assert await history.pipeline.decider().stored_records(PARTITION) == before
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ async def test_what_may_still_be_sent_by_another_daemon_is_left_to_it(entered: P
     await former_epochs(history.pipeline, sink).deliver([entered])
 
     assert not sink.messages
-    assert await history.pipeline.decider().stored_rows(PARTITION)
+    assert await history.pipeline.decider().stored_records(PARTITION)
 
 
 async def test_all_partitions_of_a_former_epoch_are_sent_though_the_topic_has_fewer_now() -> None:

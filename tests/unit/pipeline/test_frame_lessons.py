@@ -14,6 +14,7 @@ from neardup_stream.pipeline.arrival import Lesson, Prepared
 from neardup_stream.pipeline.batch import Decisions
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.conclusion import conclude
+from neardup_stream.pipeline.decision_record import DecisionRecord
 from neardup_stream.pipeline.frame_reading import (
     SETTLED_SITE_PAGES,
     TAUGHT_OF_REDESIGNED,
@@ -21,7 +22,6 @@ from neardup_stream.pipeline.frame_reading import (
 )
 from neardup_stream.pipeline.frame_views import FrameViewer, is_distinct
 from neardup_stream.pipeline.page_differences import EDITED_TOKENS
-from neardup_stream.pipeline.rows import Row
 from tests.framed_pages import outside_landmarks
 from tests.pages_of_sites import framed_page, framed_site
 from tests.unit.pipeline.viewed_pages import SHOP, SKETCH, arrive, at, taught_by, view, viewer
@@ -177,7 +177,7 @@ def test_a_page_with_a_decision_record_of_its_own_teaches_if_it_was_judged_and_i
     prepared = Prepared([], [], [], 0)._replace(lessons={position: lesson})
     run = Decisions(
         positions=[position],
-        decided={position: Decided(1, Row(outcome).pack())},
+        decided={position: Decided(1, DecisionRecord(outcome).pack())},
         distinct={position} if is_distinct else set(),
     )
 

@@ -1,4 +1,4 @@
-"""How long the rows of decided records are kept: until no daemon can read the records again."""
+"""How long decision records are kept: until no daemon can read the records again."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class StoppedSource(MemorySource):
 
 
 @pytest.mark.parametrize(("is_read_again", "kept"), [(False, 0), (True, 1)], ids=["pipe", "file"])
-async def test_a_run_that_was_cut_off_keeps_the_rows_of_what_the_next_run_reads_again(
+async def test_a_run_that_was_cut_off_keeps_the_decision_records_of_what_the_next_run_reads_again(
     *, is_read_again: bool, kept: int
 ) -> None:
     store, stop = MemoryClusters(), asyncio.Event()

@@ -10,16 +10,16 @@ from neardup_stream.errors import CorruptData
 from neardup_stream.message import Message
 from neardup_stream.meters import Outcome
 
-__all__ = ["Row"]
+__all__ = ["DecisionRecord"]
 
 
-class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class DecisionRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One outcome and its messages.
 
     Attributes:
         outcome: of the record.
         reason: from a closed set, empty where none applies.
-        handle: of the page version that the row decides; 0 where it decides none.
+        handle: of the page version that the record decides; 0 where it decides none.
         version: of that page.
         events: rendered, in the order they are sent.
     """
@@ -35,7 +35,7 @@ class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return _encoder.encode(self)
 
     @staticmethod
-    def unpack(packed: bytes) -> "Row":
+    def unpack(packed: bytes) -> "DecisionRecord":
         """Read what `pack` wrote.
 
         Raises:
@@ -44,8 +44,8 @@ class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
         try:
             return _decoder.decode(packed)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise CorruptData(f"a row of {len(packed)} bytes cannot be read: {error}") from error
+            raise CorruptData(f"a decision record of {len(packed)} bytes cannot be read: {error}") from error
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Row)
+_decoder = msgspec.msgpack.Decoder(DecisionRecord)
