@@ -219,7 +219,7 @@ class Detector:
                 page.record,
                 judged.get(page.handle, NOTHING),
                 homes[page.handle],
-                is_unchanged=page.verdict == "unchanged",
+                is_unchanged=page.change == "unchanged",
             )
             for page in pages
         ]
@@ -234,17 +234,17 @@ class Detector:
 
     async def _look_up(self, arrivals: Sequence[Arrival]) -> list[PageVerdict]:
         records = list(map(arrival_record, arrivals))
-        compared = [record for record in records if record.is_indexed]
-        probing = [ProbingPage(Handle(number), record) for number, record in enumerate(compared)]
+        indexed = [record for record in records if record.is_indexed]
+        probing = [ProbingPage(Handle(number), record) for number, record in enumerate(indexed)]
         probed = await probe(probing, self._stores.index)
         stored = await fetch_candidates(probed.candidates, self._stores.records)
-        verdicts = iter(compare_candidates(compared, probed.candidates, stored, self._verdict).verdicts)
-        found = [next(verdicts) if record.is_indexed else NOTHING for record in records]
-        best = [verdict.matches[0].handle for verdict in found if verdict.matches]
+        answers = iter(compare_candidates(indexed, probed.candidates, stored, self._verdict).compared)
+        found = [next(answers) if record.is_indexed else NOTHING for record in records]
+        best = [compared.matches[0].handle for compared in found if compared.matches]
         homes = await self._homes([(handle, stored[handle]) for handle in best])
         return [
-            verdict_of(record, verdict, homes[verdict.matches[0].handle] if verdict.matches else Home())
-            for record, verdict in zip(records, found, strict=True)
+            verdict_of(record, compared, homes[compared.matches[0].handle] if compared.matches else Home())
+            for record, compared in zip(records, found, strict=True)
         ]
 
 

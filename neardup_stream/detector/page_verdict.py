@@ -49,22 +49,22 @@ class Home(NamedTuple):
 
 
 def verdict_of(
-    record: PageRecord, verdict: Compared, home: Home, *, is_unchanged: bool = False
+    record: PageRecord, compared: Compared, home: Home, *, is_unchanged: bool = False
 ) -> PageVerdict:
     """Return the verdict on a page, from its record, what it matches, and its cluster."""
     return PageVerdict(
         page_id=record.id,
-        kind="unchanged" if is_unchanged else _class_of(record, verdict),
-        matches=verdict.matches,
-        containers=verdict.containers,
+        kind="unchanged" if is_unchanged else _class_of(record, compared),
+        matches=compared.matches,
+        containers=compared.containers,
         cluster=home.cluster,
         representative=home.representative,
     )
 
 
-def _class_of(record: PageRecord, verdict: Compared) -> PageClass:
+def _class_of(record: PageRecord, compared: Compared) -> PageClass:
     if not record.is_indexed:
         return "undecided"
-    if verdict.matches:
-        return verdict.matches[0].kind
-    return "contained" if verdict.containers else "unique"
+    if compared.matches:
+        return compared.matches[0].kind
+    return "contained" if compared.containers else "unique"

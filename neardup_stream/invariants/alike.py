@@ -125,11 +125,11 @@ def _verified(
     candidates: list[tuple[Candidate, ...]] = probed.candidates
     met = {candidate.handle for each in candidates for candidate in each}
     others = {handle: records[handle] for handle in met}
-    verdicts = compare_candidates(
+    compared = compare_candidates(
         [record for _, record in batch], candidates, others, matching.verdict
-    ).verdicts
-    for row, ((handle, _), verdict) in enumerate(zip(batch, verdicts, strict=True)):
-        yield handle, None if row in probed.truncated_rows else verdict.matches
+    ).compared
+    for row, ((handle, _), each) in enumerate(zip(batch, compared, strict=True)):
+        yield handle, None if row in probed.truncated_rows else each.matches
 
 
 class _SomeShards(ArrayTables):

@@ -179,9 +179,9 @@ def _matches(
     # Of scopes an archive knows hashes only; those that differ are gone by now.
     unscoped = [msgspec.structs.replace(record, scope="") for record in asking.values()]
     records = {Handle(row): _record(row, sketch) for row, sketch in sketches.items()}
-    verdicts = compare_candidates(unscoped, list(candidates.values()), records, config).verdicts
-    for place, verdict in zip(places, verdicts, strict=True):
-        yield place, verdict.matches
+    compared = compare_candidates(unscoped, list(candidates.values()), records, config).compared
+    for place, each in zip(places, compared, strict=True):
+        yield place, each.matches
 
 
 def _record(row: int, sketch: FrozenSketch) -> PageRecord:

@@ -29,15 +29,15 @@ __all__ = [
     "Forget",
     "Judged",
     "Lesson",
+    "PageChange",
     "Prepared",
     "Registered",
     "Rejected",
     "SkippedRecord",
-    "Verdict",
     "metadata_of",
 ]
 
-Verdict = Literal["new", "changed", "returned", "unchanged", "superseded", "replayed", "claimed"]
+PageChange = Literal["new", "changed", "returned", "unchanged", "superseded", "replayed", "claimed"]
 """What an arrival is to the record kept of its page.
 
 returned: the page was forgotten or had expired. replayed: this very position made the live version.
@@ -195,7 +195,7 @@ class Registered(msgspec.Struct, frozen=True, gc=False):
         arrival: as it came.
         handle: where the record is kept.
         record: the page record.
-        verdict: what the arrival is to it.
+        change: what the arrival is to it.
         former: the living version that this arrival replaced; None where it replaced none, or where another
             process did so for it.
         claimed_from: the positions that may have decided the version, where this one claimed it.
@@ -205,7 +205,7 @@ class Registered(msgspec.Struct, frozen=True, gc=False):
     arrival: Arrival
     handle: Handle
     record: PageRecord
-    verdict: Verdict
+    change: PageChange
     former: PageRecord | None = None
     claimed_from: tuple[Position, ...] = ()
     decided_before: PageRecord | None = None

@@ -56,19 +56,19 @@ class Compared(msgspec.Struct, frozen=True, gc=False):
 
 
 NOTHING: Final = Compared((), ())
-"""The verdict of a page that is like no other."""
+"""The result of a page that is like no other."""
 
 
 class Verification(NamedTuple):
     """A batch verified.
 
     Attributes:
-        verdicts: one per page.
+        compared: what came of the candidates of each page.
         stale_candidates: of each page, the candidates that name a page version that is no more.
         rejections: rejected candidates, by reason, stale among them.
     """
 
-    verdicts: list[Compared]
+    compared: list[Compared]
     stale_candidates: list[list[Candidate]]
     rejections: Counter[Rejection]
 
@@ -105,21 +105,21 @@ def compare_candidates(
     pairs = list(_living_pairs(pages, candidates, records, find_former, stale_candidates, rejections))
     matches: list[list[Match]] = [[] for _ in pages]
     containers: list[list[Match]] = [[] for _ in pages]
-    for pair, (compared, name) in zip(pairs, _compared(pairs, config), strict=True):
+    for pair, (match, name) in zip(pairs, _compared(pairs, config), strict=True):
         match name:
             case "exact" | "near":
-                matches[pair.row].append(compared)
+                matches[pair.row].append(match)
             case "contained" | "below_threshold":
                 rejections[name] += 1
                 if name == "contained":
-                    containers[pair.row].append(compared)
-    verdicts = [
+                    containers[pair.row].append(match)
+    compared = [
         Compared(tuple(sorted(near, key=best_first)), tuple(sorted(around, key=fullest_first)))
         if near or around
         else NOTHING
         for near, around in zip(matches, containers, strict=True)
     ]
-    return Verification(verdicts, stale_candidates, rejections)
+    return Verification(compared, stale_candidates, rejections)
 
 
 def compare(page: PageRecord, handle: Handle, other: PageRecord, config: VerdictConfig) -> Match:

@@ -50,20 +50,20 @@ class Case(NamedTuple):
     is_distinct: bool = False
 
 
-def page_case(found: Judged, events: EventConfig, left_behind: tuple[Message, ...] = ()) -> Case:
+def page_case(judged: Judged, events: EventConfig, left_behind: tuple[Message, ...] = ()) -> Case:
     """Return the case of a page.
 
     Args:
-        found: the page as it was registered, and what it matches.
+        judged: the page as it was registered, and what it matches.
         events: which events are published.
         left_behind: where the page is unchanged, the events of its version that are still to be published.
     """
-    page = found.registered
+    page = judged.registered
     position, record = page.arrival.record.position, page.record
     former = _indexed_former(page.handle, page.former)
-    if page.verdict == "superseded":
+    if page.change == "superseded":
         return _superseded(position, former)
-    if page.verdict == "unchanged":
+    if page.change == "unchanged":
         node = _node(page.handle, record)
         return Case(
             ConfirmRequest(position, node, record.content, record.maker, bool(record.rank)),
@@ -71,24 +71,24 @@ def page_case(found: Judged, events: EventConfig, left_behind: tuple[Message, ..
             former,
         )
     return Case(
-        place_request(found),
-        lambda placement, render: page_decision_record(found, placement, events, render),
+        place_request(judged),
+        lambda placement, render: page_decision_record(judged, placement, events, render),
         former,
-        is_distinct=page.verdict == "new" and _is_distinct(found),
+        is_distinct=page.change == "new" and _is_distinct(judged),
     )
 
 
-def lone_request(found: Judged, events: EventConfig) -> LoneRequest | None:
+def lone_request(judged: Judged, events: EventConfig) -> LoneRequest | None:
     """Return the request of a new page that matches nothing, and of which nothing is published; else None.
 
     Args:
-        found: the page as it was registered, and what it matches.
+        judged: the page as it was registered, and what it matches.
         events: which events are published.
     """
-    page, record = found.registered, found.registered.record
-    if page.verdict != "new" or found.matches or record.version != 1:
+    page, record = judged.registered, judged.registered.record
+    if page.change != "new" or judged.matches or record.version != 1:
         return None
-    decision = lone_decision_record(found, events)
+    decision = lone_decision_record(judged, events)
     if decision is None:
         return None
     return LoneRequest(
@@ -102,20 +102,20 @@ def lone_request(found: Judged, events: EventConfig) -> LoneRequest | None:
     )
 
 
-def place_request(found: Judged) -> PlaceRequest:
+def place_request(judged: Judged) -> PlaceRequest:
     """Return the request of a page that takes a place."""
-    page = found.registered
+    page = judged.registered
     node = _node(page.handle, page.record)
     return PlaceRequest(
-        page.arrival.record.position, node, found.matches, page.record.content, page.claimed_from
+        page.arrival.record.position, node, judged.matches, page.record.content, page.claimed_from
     )
 
 
-def _is_distinct(found: Judged) -> bool:
+def _is_distinct(judged: Judged) -> bool:
     """Return whether the page nearly equals no other one (of archives, where it is left to them)."""
-    arrival = found.registered.arrival
-    if not found.registered.is_left_to_archives:
-        return is_distinct(found.matches, is_sibling=arrival.is_sibling)
+    arrival = judged.registered.arrival
+    if not judged.registered.is_left_to_archives:
+        return is_distinct(judged.matches, is_sibling=arrival.is_sibling)
     archived = arrival.archived
     others = [each.match for each in archived.matches if each.match.id != arrival.page.id]
     return len(archived.matches) == archived.total and is_distinct(others)
@@ -135,7 +135,7 @@ def forget_case(each: Forgotten, events: EventConfig) -> Case:
             lambda _placement, _render: DecisionRecord("forget_unknown"),
         )
     former = _indexed_former(each.handle, each.former)
-    if each.verdict == "superseded":
+    if each.result == "superseded":
         return _superseded(position, former)
     stub = _node(each.handle, each.record)
     return Case(

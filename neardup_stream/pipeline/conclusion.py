@@ -17,11 +17,11 @@ from neardup_stream.pipeline.delivery_guarantees import OutgoingMessage
 from neardup_stream.pipeline.follow_up import FollowUp
 from neardup_stream.stores.protocol import RankWrite
 
-__all__ = ["Conclusion", "JudgedPositions", "conclude", "without_partitions"]
+__all__ = ["ComparablePositions", "Conclusion", "conclude", "without_partitions"]
 
 
-class JudgedPositions(NamedTuple):
-    """Which records of a batch brought a page that was judged.
+class ComparablePositions(NamedTuple):
+    """Which records of a batch brought a page that can be compared.
 
     Attributes:
         pages: positions of the pages that are unique, duplicate or left to the archives, and so not of those
@@ -40,13 +40,14 @@ class Conclusion(NamedTuple):
         outcomes: how many records met each outcome, by reason where there is one; they sum to the records.
         events: in the order of their records.
         follow_up: what is left to do.
-        judged: which pages were judged; None where a batch took the short path, which does not collect them.
+        comparable: the pages that can be compared; None where a batch took the short path, which does not
+            collect them.
     """
 
     outcomes: Counter[tuple[Outcome, str]]
     events: list[OutgoingMessage]
     follow_up: FollowUp
-    judged: JudgedPositions | None = None
+    comparable: ComparablePositions | None = None
 
 
 def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
@@ -58,7 +59,7 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
     outcomes: Counter[tuple[Outcome, str]] = Counter()
     events: list[OutgoingMessage] = []
     follow_up = FollowUp([], [], [])
-    judged: set[Position] = set()
+    comparable: set[Position] = set()
     duplicates: set[Position] = set()
     for rejected in prepared.rejected:
         outcomes["dead_letter", rejected.error.reason] += 1
@@ -72,8 +73,8 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
                 _FINISHED if decided is None or decided.is_finished else DecisionRecord.unpack(decided.record)
             )
             outcomes[record.outcome, record.reason] += 1
-            if record.outcome in _JUDGED:
-                judged.add(position)
+            if record.outcome in _COMPARABLE:
+                comparable.add(position)
             if record.outcome == "duplicate":
                 duplicates.add(position)
             if record.events:
@@ -82,16 +83,16 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
                 write = RankWrite(Handle(record.handle), version_byte(record.version), decided.rank)
                 follow_up.rank_writes.append(write)
         outcomes.update({("unique", ""): len(run.alone)} if run.alone else {})
-        judged.update(run.alone)
+        comparable.update(run.alone)
         follow_up.rank_writes.extend(write for write in run.alone.values() if write.rank)
-        follow_up.lessons.extend(_lessons(prepared, run, judged))
-    return Conclusion(outcomes, events, follow_up, JudgedPositions(judged, duplicates))
+        follow_up.lessons.extend(_lessons(prepared, run, comparable))
+    return Conclusion(outcomes, events, follow_up, ComparablePositions(comparable, duplicates))
 
 
-def _lessons(prepared: Prepared, run: Decisions, judged: AbstractSet[Position]) -> Iterator[Lesson]:
-    """Yield the lessons of judged pages that nearly equal no other, in the order of their records."""
+def _lessons(prepared: Prepared, run: Decisions, comparable: AbstractSet[Position]) -> Iterator[Lesson]:
+    """Yield the lessons of comparable pages that nearly equal no other, in the order of their records."""
     for position in run.positions if prepared.lessons else ():
-        is_taught = position in run.alone or (position in judged and position in run.distinct)
+        is_taught = position in run.alone or (position in comparable and position in run.distinct)
         if is_taught and position in prepared.lessons:
             yield prepared.lessons[position]
 
@@ -114,5 +115,5 @@ def without_partitions(
     ]
 
 
-_JUDGED = frozenset({"unique", "duplicate", "archived"})
+_COMPARABLE = frozenset({"unique", "duplicate", "archived"})
 _FINISHED = DecisionRecord("superseded")

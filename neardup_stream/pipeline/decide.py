@@ -133,19 +133,19 @@ class Decide:
 
     def _asked(self, run: Run) -> "_Asked":
         """Return what is asked of the clusters, in the order of the records."""
-        registration, judged = run.registration, {page.registered.handle: page for page in run.judged}
+        registration, by_handle = run.registration, {page.registered.handle: page for page in run.judged}
         cases: dict[Position, Case] = {}
         lone: dict[Position, Judged] = {}
         requests: list[Request] = []
         for page in registration.pages:
-            found = judged.get(page.handle) or Judged(page)
+            judged = by_handle.get(page.handle) or Judged(page)
             position = page.arrival.record.position
-            request: Request | None = lone_request(found, self._events)
+            request: Request | None = lone_request(judged, self._events)
             if request is None:
-                case = page_case(found, self._events, registration.undelivered.get(position, ()))
+                case = page_case(judged, self._events, registration.undelivered.get(position, ()))
                 cases[position], request = case, case.request
             else:
-                lone[position] = found
+                lone[position] = judged
             requests.append(request)
         if registration.forgets:
             for each in registration.forgets:

@@ -76,7 +76,7 @@ def page_decision_record(
     """Return the decision record of a page: its outcome and its events."""
     registered = judged.registered
     if placement is None or placement.is_superseded:
-        outcome: Outcome = "unchanged" if registered.verdict == "claimed" else "superseded"
+        outcome: Outcome = "unchanged" if registered.change == "claimed" else "superseded"
         if placement is None or not placement.known_rank:
             return DecisionRecord(outcome)
         return DecisionRecord(outcome, "", registered.handle, registered.record.version)

@@ -18,7 +18,7 @@ from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordSto
 
 __all__ = [
     "ForgetPlan",
-    "ForgetVerdict",
+    "ForgetResult",
     "Forgotten",
     "KeepFormer",
     "forget",
@@ -37,7 +37,7 @@ def keep_nothing(_position: Position, _handle: Handle, _former: PageRecord | Non
     """Keep no version."""
 
 
-ForgetVerdict = Literal["forgotten", "replayed", "superseded", "unknown"]
+ForgetResult = Literal["forgotten", "replayed", "superseded", "unknown"]
 """What a forget is to its page; replayed: this very position made the stub. superseded: it is older than what
 is known of the page. unknown: no page has any of the ids."""
 
@@ -46,13 +46,13 @@ class ForgetPlan(NamedTuple):
     """What a forget does to a page.
 
     Attributes:
-        verdict: in a word.
+        result: in a word.
         record: the new record of the page.
         is_write: whether that must be written.
         former: the living version that it replaces, whose index entries are to go.
     """
 
-    verdict: ForgetVerdict
+    result: ForgetResult
     record: PageRecord
     is_write: bool
     former: PageRecord | None = None
@@ -63,7 +63,7 @@ class Forgotten(NamedTuple):
 
     Attributes:
         forget: as it came.
-        verdict: in a word.
+        result: in a word.
         handle: of the page, None for an unknown one.
         places: of an unknown page, the handles that it would have.
         record: the present record of the page: the stub, or what is newer than the forget.
@@ -73,7 +73,7 @@ class Forgotten(NamedTuple):
     """
 
     forget: Forget
-    verdict: ForgetVerdict
+    result: ForgetResult
     handle: Handle | None = None
     record: PageRecord | None = None
     former: PageRecord | None = None
@@ -95,10 +95,10 @@ def plan_forget(
         known_version: the version that the stub must exceed.
     """
     planned = _plan(position, stored, now_seconds)
-    if planned.verdict == "superseded" or planned.record.version > known_version:
+    if planned.result == "superseded" or planned.record.version > known_version:
         return planned
     stub = planned.record.raised_above(known_version)
-    return planned._replace(verdict="forgotten", record=stub, is_write=True)
+    return planned._replace(result="forgotten", record=stub, is_write=True)
 
 
 def _plan(position: Position, stored: PageRecord, now_seconds: int) -> ForgetPlan:
@@ -148,8 +148,8 @@ async def forget(
                 handles = tuple(place.handle for place in candidates.values())
                 forgotten[row] = Forgotten(forgets[row], "unknown", places=handles)
                 continue
-            place, (verdict, record, is_write, former) = found
-            forgotten[row] = Forgotten(forgets[row], verdict, place.handle, record, former)
+            place, (result, record, is_write, former) = found
+            forgotten[row] = Forgotten(forgets[row], result, place.handle, record, former)
             if former is not None:
                 keep(position, place.handle, former)
             if is_write:

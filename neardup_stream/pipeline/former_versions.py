@@ -26,7 +26,7 @@ from neardup_stream.stores.page_record import PageRecord
 __all__ = ["FormerVersions"]
 
 _WITHOUT_WRITE: Final = frozenset({"replayed", "unchanged", "superseded"})
-"""Verdicts on records that may have replaced a version when they were registered before."""
+"""Of records that may have replaced a version when they were registered before."""
 
 
 class _Replaced(NamedTuple):
@@ -102,7 +102,7 @@ class FormerVersions:
             return pages
         return [
             msgspec.structs.replace(page, former=replaced.record, decided_before=replaced.decided_before)
-            if (page.former is not None or page.verdict in _WITHOUT_WRITE)
+            if (page.former is not None or page.change in _WITHOUT_WRITE)
             and (replaced := self._replaced_at(page.arrival.record.position, page.handle, page.record))
             else page
             for page in pages
@@ -112,7 +112,7 @@ class FormerVersions:
         """Return forgets with the versions that they replaced, now or when registered before."""
         return [
             each._replace(former=replaced.record, decided_before=replaced.decided_before)
-            if (each.former is not None or each.verdict in _WITHOUT_WRITE)
+            if (each.former is not None or each.result in _WITHOUT_WRITE)
             and (replaced := self._replaced_at(each.forget.record.position, each.handle, each.record))
             else each
             for each in forgets

@@ -20,7 +20,7 @@ from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
 from neardup_stream.match import Candidate, version_byte
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.arrival import Registered, Verdict
+from neardup_stream.pipeline.arrival import PageChange, Registered
 from neardup_stream.pipeline.batch import ProbedPages, Run
 from neardup_stream.pipeline.indexed import banded_page, indexed_pages
 from neardup_stream.pipeline.retries import Retries
@@ -30,7 +30,7 @@ from neardup_stream.stores.protocol import TableMembers
 
 __all__ = ["Probe", "ProbingPage", "insert", "probe", "probe_and_insert", "probing_pages"]
 
-_NOT_COMPARED: Final[frozenset[Verdict]] = frozenset({"unchanged", "superseded"})
+_NOT_COMPARED: Final[frozenset[PageChange]] = frozenset({"unchanged", "superseded"})
 
 
 class Probe:
@@ -65,7 +65,7 @@ class Probe:
         pages = [
             page
             for page in run.registration.pages
-            if page.record.is_indexed and page.verdict not in _NOT_COMPARED
+            if page.record.is_indexed and page.change not in _NOT_COMPARED
         ]
         with timed(self._meters, "probe"):
             run.probed = ProbedPages(pages, await probe_and_insert(probing_pages(pages), self._index))

@@ -14,7 +14,7 @@ from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.message import Message, Position, is_topic
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.arrival import Arrival, Forget, Registered, Verdict
+from neardup_stream.pipeline.arrival import Arrival, Forget, PageChange, Registered
 from neardup_stream.pipeline.batch import Registration, Run
 from neardup_stream.pipeline.decision_record import DecisionRecord
 from neardup_stream.pipeline.first_record import first_record, new_pages
@@ -103,7 +103,7 @@ class Register:
         makers = {
             page.arrival.record.position: page.record.maker
             for page in pages
-            if page.verdict == "unchanged" and _is_of_another_input(page)
+            if page.change == "unchanged" and _is_of_another_input(page)
         }
         if not makers:
             return {}
@@ -119,14 +119,14 @@ class Plan(NamedTuple):
     """What an arrival is to its page.
 
     Attributes:
-        verdict: in a word.
+        change: in a word.
         record: the new record of the page.
         is_write: whether that must be written.
         former: the version that it replaces, whose index entries are to go.
         claimed_from: the positions that made the version, or claimed it before, where this one claims it.
     """
 
-    verdict: Verdict
+    change: PageChange
     record: PageRecord
     is_write: bool
     former: PageRecord | None = None
@@ -159,9 +159,9 @@ def plan(
         was_dropped: whether the page had a record before; counts only where there is none.
     """
     planned = _plan(arrival, stored, now_seconds, floor, was_dropped=was_dropped)
-    if known is None or planned.verdict == "superseded":
+    if known is None or planned.change == "superseded":
         return planned
-    if planned.verdict == "unchanged" and known.has_decided(planned.record.version, planned.record.content):
+    if planned.change == "unchanged" and known.has_decided(planned.record.version, planned.record.content):
         return planned
     return _claim(planned, stored, arrival.record.position, now_seconds, known.version)
 
@@ -176,8 +176,8 @@ def _plan(
     is_same = _is_same_content(new, stored)
     if stored.state != "gone" and stored.is_made_by(position):
         is_decided = is_same and stored.rank  # by the position from which this one has claimed it
-        verdict: Verdict = "unchanged" if is_decided else "replayed"
-        return Plan(verdict, stored, is_write=False, claimed_from=stored.former_makers)
+        change: PageChange = "unchanged" if is_decided else "replayed"
+        return Plan(change, stored, is_write=False, claimed_from=stored.former_makers)
     if stored.has_passed(position):
         is_repeat = is_same and position.offset == stored.last_applied(position.partition)
         return Plan("unchanged" if is_repeat else "superseded", stored, is_write=False)
@@ -197,7 +197,7 @@ def _claim(
     """
     record = planned.record
     is_behind = record.version <= known_version
-    if planned.verdict == "unchanged" and (is_behind or not record.rank):
+    if planned.change == "unchanged" and (is_behind or not record.rank):
         record = record.claimed_by(position, now_seconds)
     if is_behind:
         record = record.raised_above(known_version)
@@ -275,7 +275,7 @@ async def register(
                     arrivals[row],
                     pending[row].handle,
                     planned.record,
-                    planned.verdict,
+                    planned.change,
                     planned.former,
                     planned.claimed_from,
                 )

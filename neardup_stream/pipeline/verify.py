@@ -145,17 +145,17 @@ async def detect(
         StoreUnavailable: detecting again gives the same matches.
     Cost: one fetch for the batch; a probe call and a fetch more where stale were in the way.
     """
-    verdicts: list[Compared] = [NOTHING] * len(registered)
+    compared: list[Compared] = [NOTHING] * len(registered)
     rejections: Counter[Rejection] = Counter()
     candidate_count = bucket_cap_hits = truncated_count = 0
-    rows: Sequence[int] = range(len(registered))  # of the pages without a last verdict
+    rows: Sequence[int] = range(len(registered))  # of the pages that are to be compared
     for repeat in range(_MAX_REPEATS):
         pages = [registered[row] for row in rows]
         if repeat:
             probed = await probe(probing_pages(pages), index)
         found = await _verified(pages, probed.candidates, store, config, replaced.find)
-        for row, verdict in zip(rows, found.verdicts, strict=True):
-            verdicts[row] = verdict
+        for row, each in zip(rows, found.compared, strict=True):
+            compared[row] = each
         candidate_count += sum(map(len, probed.candidates))
         rejections += found.rejections
         bucket_cap_hits += probed.bucket_cap_hits
@@ -167,8 +167,7 @@ async def detect(
         if not rows:
             break
     judged = [
-        Judged(page, verdict.matches, verdict.containers)
-        for page, verdict in zip(registered, verdicts, strict=True)
+        Judged(page, each.matches, each.containers) for page, each in zip(registered, compared, strict=True)
     ]
     return Detected(judged, candidate_count, rejections, bucket_cap_hits, truncated_count + len(rows))
 

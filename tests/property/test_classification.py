@@ -79,7 +79,7 @@ def test_pages_of_the_same_text_match_whatever_was_known_of_their_frames(
         for is_known in (one_is_known, other_is_known)
     )
 
-    found = compare_candidates([one], [[Candidate(Handle(2), 1)]], {Handle(2): other}, CONFIG).verdicts[0]
+    found = compare_candidates([one], [[Candidate(Handle(2), 1)]], {Handle(2): other}, CONFIG).compared[0]
 
     assert [match.kind for match in found.matches] == ["exact"]
 

@@ -78,16 +78,16 @@ class Life:
         self.floor = 0
 
     def take(self, step: Step) -> str:
-        """Apply a step; the verdict on a record, empty for a sweep."""
+        """Apply a step; what it changes, in a word, empty for a sweep."""
         match step:
             case Crawled():
                 planned = plan(arrival(step), self.record, NOW, self.floor)
                 self.record = planned.record
-                return planned.verdict
+                return planned.change
             case Asked() if self.record is not None:
                 forgotten = plan_forget(position(step), self.record, NOW)
                 self.record = forgotten.record
-                return forgotten.verdict
+                return forgotten.result
             case Mark() if self.record is not None and self.record.state == "live":
                 self.record = self.record.expiring()
             case Finish() if self.record is not None and self.record.state in ("expiring", "short"):
@@ -116,8 +116,8 @@ def arrival(step: Crawled) -> Arrival:
 def test_a_version_is_made_once_and_never_again(steps: list[Step]) -> None:
     life, made = Life(), [0]
     for step in steps:
-        verdict = life.take(step)
-        if verdict in ("new", "changed", "returned", "forgotten"):
+        change = life.take(step)
+        if change in ("new", "changed", "returned", "forgotten"):
             assert life.record is not None
             assert life.record.version > made[-1]
             made.append(life.record.version)

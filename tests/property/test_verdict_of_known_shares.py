@@ -99,8 +99,8 @@ def _pass_rate(pairs: Pairs) -> float:
     """Share of the pairs that the verdict takes for alike."""
     others = {Handle(row): record for row, record in enumerate(_records(pairs.copies))}
     candidates = [(Candidate(handle, 1),) for handle in others]
-    verdicts = compare_candidates(_records(pairs.originals), candidates, others, VERDICT).verdicts
-    return sum(bool(verdict.matches) for verdict in verdicts) / len(verdicts)
+    compared = compare_candidates(_records(pairs.originals), candidates, others, VERDICT).compared
+    return sum(bool(each.matches) for each in compared) / len(compared)
 
 
 def _normal_share_below(deviations: NDArray[np.float64]) -> float:

@@ -84,7 +84,7 @@ async def _take_for_unchanged(
 ) -> list[Registered]:
     """Takes the version that this very position made, and that is not decided yet, for unchanged."""
     return [
-        msgspec.structs.replace(each, verdict="unchanged") if each.verdict == "replayed" else each
+        msgspec.structs.replace(each, change="unchanged") if each.change == "replayed" else each
         for each in await register(*arguments)
     ]
 
@@ -125,7 +125,7 @@ def _plan_with_new_views(
 ) -> Plan:
     """Writes the views of a redelivered page anew, with what is known of its site's frame by now."""
     planned = plan(arrival, stored, *rest, **named)
-    if planned.verdict != "replayed" or planned.record.state != "live":
+    if planned.change != "replayed" or planned.record.state != "live":
         return planned
     record = msgspec.structs.replace(
         planned.record,

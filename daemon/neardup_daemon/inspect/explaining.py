@@ -184,10 +184,10 @@ def _verdict(first: AskedPage, second: AskedPage, config: VerdictConfig) -> Pair
     if one.scope != other.scope:
         return "other_scope"
     candidate = Candidate(second.handle, version_byte(other.version))
-    (verdict,) = compare_candidates([one], [[candidate]], {second.handle: other}, config).verdicts
-    if verdict.matches:
-        return verdict.matches[0].kind
-    return "contained" if verdict.containers else "unlike"
+    (compared,) = compare_candidates([one], [[candidate]], {second.handle: other}, config).compared
+    if compared.matches:
+        return compared.matches[0].kind
+    return "contained" if compared.containers else "unlike"
 
 
 def _is_one(cluster: EventCluster | None, other: EventCluster | None) -> bool:

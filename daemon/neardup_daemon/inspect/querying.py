@@ -131,11 +131,11 @@ async def answer_about(
         StoreUnavailable: the store is unavailable.
         CorruptData: what is stored is not ours.
     """
-    verdict, is_truncated = await _probe(page, stores, verdict_config(settings))
+    compared, is_truncated = await _probe(page, stores, verdict_config(settings))
     return Answer(
         page=page_facts(page),
-        matches=tuple(match_facts(match, match.kind) for match in verdict.matches),
-        containers=tuple(match_facts(match, "contained") for match in verdict.containers),
+        matches=tuple(match_facts(match, match.kind) for match in compared.matches),
+        containers=tuple(match_facts(match, "contained") for match in compared.containers),
         is_truncated=is_truncated,
         cluster=await cluster_of(page, stores),
         archived=await in_thread(_archived, page, archives, settings) if archives else (),
@@ -163,7 +163,7 @@ async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tupl
     probed = await probe([ProbingPage(page.handle, page.record, whole_bands)], stores.pages.index)
     records = await fetch_candidates(probed.candidates, stores.pages.records)
     verification = compare_candidates([page.record], probed.candidates, records, config)
-    return verification.verdicts[0], bool(probed.truncated_rows)
+    return verification.compared[0], bool(probed.truncated_rows)
 
 
 def readable(answer: Answer) -> str:

@@ -167,11 +167,9 @@ def matching_pairs(records: Sequence[PageRecord], config: VerdictConfig) -> list
         ]
         for place, record in enumerate(records)
     ]
-    verdicts = compare_candidates(records, candidates, stored, config).verdicts
+    compared = compare_candidates(records, candidates, stored, config).compared
     return [
-        Pair(place, int(match.handle), match)
-        for place, verdict in enumerate(verdicts)
-        for match in verdict.matches
+        Pair(place, int(match.handle), match) for place, each in enumerate(compared) for match in each.matches
     ]
 
 

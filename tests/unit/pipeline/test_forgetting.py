@@ -45,7 +45,7 @@ async def holding(*records: PageRecord) -> MemoryRecords:
 def test_a_page_that_is_there_becomes_a_stub_with_a_version_of_its_own(state: PageState) -> None:
     planned = plan_forget(Position(HERE, 9), page(state=state), NOW)
 
-    assert (planned.verdict, planned.is_write, planned.former) == ("forgotten", True, page(state=state))
+    assert (planned.result, planned.is_write, planned.former) == ("forgotten", True, page(state=state))
     stub = planned.record
     assert (stub.state, stub.version, stub.seen_seconds, stub.sketch, stub.bands) == (
         "gone",
@@ -59,31 +59,31 @@ def test_a_page_that_is_there_becomes_a_stub_with_a_version_of_its_own(state: Pa
 def test_a_page_that_expired_is_forgotten_too_and_leaves_no_entries() -> None:
     planned = plan_forget(Position(HERE, 9), page().expired(NOW), NOW)
 
-    assert (planned.verdict, planned.record.version, planned.former) == ("forgotten", 2, None)
+    assert (planned.result, planned.record.version, planned.former) == ("forgotten", 2, None)
 
 
 @pytest.mark.parametrize(
-    ("offset", "verdict"),
+    ("offset", "result"),
     [(8, "superseded"), (9, "replayed"), (10, "forgotten")],
     ids=["before", "at", "after"],
 )
-def test_what_a_forget_means_beside_the_one_that_made_the_stub(offset: int, verdict: str) -> None:
+def test_what_a_forget_means_beside_the_one_that_made_the_stub(offset: int, result: str) -> None:
     stub = page().forgotten_by(Position(HERE, 9), NOW)
 
-    assert plan_forget(Position(HERE, offset), stub, NOW).verdict == verdict
+    assert plan_forget(Position(HERE, offset), stub, NOW).result == result
 
 
 @pytest.mark.parametrize("offset", [4, 5])
 def test_a_forget_older_than_the_page_changes_nothing(offset: int) -> None:
     planned = plan_forget(Position(HERE, offset), page(), NOW)
 
-    assert (planned.verdict, planned.is_write, planned.record) == ("superseded", False, page())
+    assert (planned.result, planned.is_write, planned.record) == ("superseded", False, page())
 
 
 def test_partitions_are_applied_independently() -> None:
     planned = plan_forget(Position(THERE, 0), page(), NOW)
 
-    assert planned.verdict == "forgotten"
+    assert planned.result == "forgotten"
     assert (planned.record.last_applied(HERE), planned.record.last_applied(THERE)) == (5, 0)
 
 
@@ -92,7 +92,7 @@ async def test_a_forgotten_page_is_a_stub_in_the_store() -> None:
 
     (forgotten,) = await forget([asked("page")], store, KEY, NOW)
 
-    assert (forgotten.verdict, forgotten.handle) == ("forgotten", handle_of(PageId("page"), KEY))
+    assert (forgotten.result, forgotten.handle) == ("forgotten", handle_of(PageId("page"), KEY))
     assert forgotten.record is not None
     assert await store.fetch([handle_of(PageId("page"), KEY)]) == [forgotten.record.pack()]
 
@@ -104,7 +104,7 @@ async def test_forgetting_again_finds_the_same_stub_and_no_former() -> None:
     (again,) = await forget([asked("page")], store, KEY, NOW + 60)
 
     assert (first.former, again.former) == (page(), None)
-    assert (again.verdict, again.record) == ("replayed", first.record)
+    assert (again.result, again.record) == ("replayed", first.record)
 
 
 async def test_a_page_that_was_never_seen_is_unknown_and_leaves_nothing() -> None:
@@ -137,7 +137,7 @@ async def test_a_page_is_found_behind_another_one_that_took_its_handle() -> None
 
     (forgotten,) = await forget([asked("page")], store, KEY, NOW)
 
-    assert (forgotten.verdict, forgotten.handle) == ("forgotten", next_handle(taken))
+    assert (forgotten.result, forgotten.handle) == ("forgotten", next_handle(taken))
 
 
 async def test_two_forgets_of_one_page_in_one_batch_follow_each_other() -> None:
@@ -145,7 +145,7 @@ async def test_two_forgets_of_one_page_in_one_batch_follow_each_other() -> None:
 
     first, second = await forget([asked("page", offset=9), asked("page", offset=10)], store, KEY, NOW)
 
-    assert [each.verdict for each in (first, second)] == ["forgotten", "forgotten"]
+    assert [each.result for each in (first, second)] == ["forgotten", "forgotten"]
     assert [each.record.version for each in (first, second) if each.record is not None] == [2, 3]
     assert (first.former, second.former) == (page(), None)
 
@@ -157,7 +157,7 @@ async def test_the_answer_keeps_the_order_of_the_batch() -> None:
     answers = await forget(batch, store, KEY, NOW)
 
     assert [each.forget for each in answers] == batch
-    assert [each.verdict for each in answers] == ["forgotten", "unknown", "superseded"]
+    assert [each.result for each in answers] == ["forgotten", "unknown", "superseded"]
 
 
 async def stored(store: MemoryRecords, page_id: str) -> PageRecord | None:
@@ -174,7 +174,7 @@ async def test_a_stub_that_was_written_before_the_clusters_were_asked_is_written
 
     (forgotten,) = await forget([asked("page")], store, KEY, NOW, KNOWN)
 
-    assert (forgotten.verdict, forgotten.record) == ("forgotten", await stored(store, "page"))
+    assert (forgotten.result, forgotten.record) == ("forgotten", await stored(store, "page"))
     assert forgotten.record is not None
     assert forgotten.record.version == 6
 
@@ -184,7 +184,7 @@ async def test_a_stub_of_a_first_version_stays_as_it_is_where_the_clusters_were_
 
     (forgotten,) = await forget([asked("page")], await holding(stub), KEY, NOW)
 
-    assert (forgotten.verdict, forgotten.record) == ("replayed", stub)
+    assert (forgotten.result, forgotten.record) == ("replayed", stub)
 
 
 async def test_of_ids_without_a_record_the_one_that_the_clusters_know_is_forgotten() -> None:
@@ -192,7 +192,7 @@ async def test_of_ids_without_a_record_the_one_that_the_clusters_know_is_forgott
 
     (forgotten,) = await forget([asked("other", "page")], store, KEY, NOW, KNOWN)
 
-    assert (forgotten.verdict, forgotten.handle) == ("forgotten", handle_of(PageId("page"), KEY))
+    assert (forgotten.result, forgotten.handle) == ("forgotten", handle_of(PageId("page"), KEY))
     assert await stored(store, "other") is None
     stub = await stored(store, "page")
     assert stub is not None
@@ -205,7 +205,7 @@ async def test_a_stub_without_a_record_before_it_is_written_where_the_version_fl
 
     (forgotten,) = await forget([asked("page")], store, KEY, NOW, KNOWN)
 
-    assert (forgotten.verdict, forgotten.record) == ("forgotten", await stored(store, "page"))
+    assert (forgotten.result, forgotten.record) == ("forgotten", await stored(store, "page"))
 
 
 async def test_an_empty_batch_forgets_nothing() -> None:

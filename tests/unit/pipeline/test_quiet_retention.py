@@ -71,7 +71,7 @@ async def test_a_page_that_changes_before_its_return_was_decided_is_published() 
 
     (page,) = await register(preparation.prepare([change]).arrivals, records, bytes(16), NOW)
 
-    assert (page.verdict, page.record.is_return) == ("changed", True)
+    assert (page.change, page.record.is_return) == ("changed", True)
     assert page.record.maker.partition == PARTITION
 
 

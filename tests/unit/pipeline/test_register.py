@@ -28,20 +28,20 @@ def live(first: Arrival) -> PageRecord:
 def test_a_page_never_seen_is_new_at_version_one() -> None:
     planned = plan(arrival(text=1, offset=5), None, NOW)
 
-    assert (planned.verdict, planned.record.version, planned.is_write) == ("new", 1, True)
+    assert (planned.change, planned.record.version, planned.is_write) == ("new", 1, True)
 
 
 def test_the_same_content_again_is_unchanged_and_remembered() -> None:
     planned = plan(arrival(text=1, offset=9), history(arrival(text=1, offset=5)), NOW)
 
-    assert (planned.verdict, planned.record.version) == ("unchanged", 1)
+    assert (planned.change, planned.record.version) == ("unchanged", 1)
     assert planned.record.last_applied(HERE) == 9
 
 
 def test_other_content_is_the_next_version() -> None:
     planned = plan(arrival(text=2, offset=9), history(arrival(text=1, offset=5)), NOW)
 
-    assert (planned.verdict, planned.record.version, planned.record.text_fingerprint) == ("changed", 2, 2)
+    assert (planned.change, planned.record.version, planned.record.text_fingerprint) == ("changed", 2, 2)
     assert planned.record.last_applied(HERE) == 9
 
 
@@ -50,16 +50,16 @@ def test_the_position_that_made_the_live_version_is_judged_again_without_a_write
 
     planned = plan(arrival(text=1, offset=5), stored, NOW)
 
-    assert (planned.verdict, planned.is_write, planned.record) == ("replayed", False, stored)
+    assert (planned.change, planned.is_write, planned.record) == ("replayed", False, stored)
 
 
 @pytest.mark.parametrize(
-    ("offset", "verdict"), [(4, "superseded"), (8, "superseded"), (9, "replayed"), (10, "changed")]
+    ("offset", "change"), [(4, "superseded"), (8, "superseded"), (9, "replayed"), (10, "changed")]
 )
-def test_what_an_offset_means_beside_the_one_that_made_the_version(offset: int, verdict: str) -> None:
+def test_what_an_offset_means_beside_the_one_that_made_the_version(offset: int, change: str) -> None:
     stored = history(arrival(text=1, offset=5), arrival(text=2, offset=9))
 
-    assert plan(arrival(text=3, offset=offset), stored, NOW).verdict == verdict
+    assert plan(arrival(text=3, offset=offset), stored, NOW).change == change
 
 
 def test_an_equal_offset_that_was_unchanged_stays_unchanged() -> None:
@@ -67,7 +67,7 @@ def test_an_equal_offset_that_was_unchanged_stays_unchanged() -> None:
 
     planned = plan(arrival(text=1, offset=9), stored, NOW)
 
-    assert (planned.verdict, planned.is_write) == ("unchanged", False)
+    assert (planned.change, planned.is_write) == ("unchanged", False)
 
 
 def test_partitions_are_applied_independently() -> None:
@@ -75,27 +75,27 @@ def test_partitions_are_applied_independently() -> None:
 
     assert stored is not None
     assert (stored.last_applied(HERE), stored.last_applied(THERE)) == (500, 3)
-    assert plan(arrival(text=3, offset=499), stored, NOW).verdict == "superseded"
-    assert plan(arrival(text=3, offset=4, partition=THERE), stored, NOW).verdict == "changed"
+    assert plan(arrival(text=3, offset=499), stored, NOW).change == "superseded"
+    assert plan(arrival(text=3, offset=4, partition=THERE), stored, NOW).change == "changed"
 
 
 def test_a_page_that_loses_its_text_is_changed_even_if_its_fingerprint_is_not() -> None:
     short = msgspec.structs.replace(arrival(text=1, offset=9), has_enough_tokens=False)
 
-    assert plan(short, history(arrival(text=1, offset=5)), NOW).verdict == "changed"
+    assert plan(short, history(arrival(text=1, offset=5)), NOW).change == "changed"
 
 
 def test_a_page_that_moves_to_another_scope_is_changed() -> None:
     moved = msgspec.structs.replace(arrival(text=1, offset=9), scope="other.example")
 
-    assert plan(moved, history(arrival(text=1, offset=5)), NOW).verdict == "changed"
+    assert plan(moved, history(arrival(text=1, offset=5)), NOW).change == "changed"
 
 
 def test_a_short_page_that_stays_short_is_unchanged() -> None:
     stored = history(msgspec.structs.replace(arrival(text=1, offset=5), has_enough_tokens=False))
 
     assert (
-        plan(msgspec.structs.replace(arrival(text=1, offset=9), has_enough_tokens=False), stored, NOW).verdict
+        plan(msgspec.structs.replace(arrival(text=1, offset=9), has_enough_tokens=False), stored, NOW).change
         == "unchanged"
     )
 
@@ -177,14 +177,14 @@ def test_a_page_that_is_about_to_expire_returns_as_a_new_version(text: int) -> N
 
     planned = plan(arrival(text=text, offset=9), expiring, NOW)
 
-    assert (planned.verdict, planned.record.version, planned.record.state) == ("changed", 2, "live")
+    assert (planned.change, planned.record.version, planned.record.state) == ("changed", 2, "live")
     assert planned.former == expiring
 
 
 def test_a_page_that_is_about_to_expire_is_still_decided_by_the_position_that_made_it() -> None:
     expiring = live(arrival(text=1, offset=5)).expiring()
 
-    assert plan(arrival(text=1, offset=5), expiring, NOW).verdict == "replayed"
+    assert plan(arrival(text=1, offset=5), expiring, NOW).change == "replayed"
 
 
 GONE = {
@@ -199,7 +199,7 @@ def test_a_page_that_is_gone_returns_above_its_stub(go: Callable[[PageRecord], P
 
     planned = plan(arrival(text=1, offset=9), stub, NOW)
 
-    assert (planned.verdict, planned.record.version) == ("returned", stub.version + 1)
+    assert (planned.change, planned.record.version) == ("returned", stub.version + 1)
     assert (planned.record.state, planned.former) == ("live", None)
 
 
@@ -210,7 +210,7 @@ def test_a_gone_page_stays_gone_for_whatever_its_stub_has_seen(
 ) -> None:
     planned = plan(arrival(text=1, offset=offset), go(live(arrival(text=1, offset=5))), NOW)
 
-    assert (planned.verdict, planned.is_write) == ("superseded", False)
+    assert (planned.change, planned.is_write) == ("superseded", False)
 
 
 def known(version: int, content: int = 0) -> KnownVersion:
@@ -225,15 +225,15 @@ def test_a_record_that_has_caught_up_with_the_clusters_is_not_claimed() -> None:
     planned = plan(arrival(text=1, offset=9), stored, NOW, known=known(stored.version, stored.content))
     other = plan(arrival(text=1, offset=9), stored, NOW, known=known(stored.version, stored.content ^ 1))
 
-    assert (planned.verdict, planned.record.version) == ("unchanged", stored.version)
+    assert (planned.change, planned.record.version) == ("unchanged", stored.version)
     assert planned.record.is_made_by(Position(HERE, 5))
-    assert (other.verdict, other.record.version) == ("claimed", stored.version + 1)
+    assert (other.change, other.record.version) == ("claimed", stored.version + 1)
 
 
 def test_an_undecided_version_is_claimed_by_a_position_that_brings_it_again() -> None:
     planned = plan(arrival(text=1, offset=9), live(arrival(text=1, offset=5)), NOW, known=known(0))
 
-    assert (planned.verdict, planned.record.version) == ("claimed", 1)
+    assert (planned.change, planned.record.version) == ("claimed", 1)
     assert planned.record.is_made_by(Position(HERE, 9))
     assert planned.claimed_from == (Position(HERE, 5),)
 
@@ -255,7 +255,7 @@ def test_a_version_that_was_decided_since_the_clusters_were_asked_is_not_claimed
 
     planned = plan(arrival(text=1, offset=9), decided, NOW, known=known(0))
 
-    assert (planned.verdict, planned.record.version, planned.record.rank) == ("unchanged", 1, 17)
+    assert (planned.change, planned.record.version, planned.record.rank) == ("unchanged", 1, 17)
     assert planned.record.is_made_by(Position(HERE, 5))
 
 
@@ -264,7 +264,7 @@ def test_a_decided_version_that_is_behind_what_the_clusters_know_is_claimed_abov
 
     planned = plan(arrival(text=1, offset=9), decided, NOW, known=known(3))
 
-    assert (planned.verdict, planned.record.version, planned.record.rank) == ("claimed", 4, 0)
+    assert (planned.change, planned.record.version, planned.record.rank) == ("claimed", 4, 0)
     assert planned.record.is_made_by(Position(HERE, 9))
 
 
@@ -274,4 +274,4 @@ def test_a_claimed_version_that_its_former_position_has_decided_is_not_decided_a
 
     planned = plan(arrival(text=1, offset=9), decided, NOW)
 
-    assert (planned.verdict, planned.is_write, planned.record) == ("unchanged", False, decided)
+    assert (planned.change, planned.is_write, planned.record) == ("unchanged", False, decided)

@@ -34,7 +34,7 @@ async def test_a_page_whose_record_was_dropped_returns_above_the_floor_of_its_sl
 
     (registered,) = await register([page], store, KEY, NOW)
 
-    assert (registered.verdict, registered.record.version, registered.record.is_return) == ("new", 42, True)
+    assert (registered.change, registered.record.version, registered.record.is_return) == ("new", 42, True)
 
 
 async def test_a_page_that_was_marked_meanwhile_is_still_registered_once() -> None:
@@ -44,7 +44,7 @@ async def test_a_page_that_was_marked_meanwhile_is_still_registered_once() -> No
 
     (again,) = await register([PAGE], store, KEY, NOW)
 
-    assert (again.verdict, again.record.version, again.record.rank) == ("unchanged", 1, 5)
+    assert (again.change, again.record.version, again.record.rank) == ("unchanged", 1, 5)
 
 
 async def test_registering_twice_gives_the_same_records() -> None:
@@ -55,7 +55,7 @@ async def test_registering_twice_gives_the_same_records() -> None:
     again = await register(arrivals, store, KEY, NOW)
 
     assert first == again
-    assert [each.verdict for each in first] == ["new"] * 5
+    assert [each.change for each in first] == ["new"] * 5
 
 
 async def test_the_answer_keeps_the_order_of_the_batch() -> None:
@@ -67,7 +67,7 @@ async def test_the_answer_keeps_the_order_of_the_batch() -> None:
     registered = await register(batch, store, KEY, NOW)
 
     assert [each.arrival for each in registered] == batch
-    assert [each.verdict for each in registered] == ["new", "changed", "new", "changed", "new"]
+    assert [each.change for each in registered] == ["new", "changed", "new", "changed", "new"]
 
 
 async def test_a_handle_taken_by_another_page_gives_way_to_the_next() -> None:
@@ -89,7 +89,7 @@ async def test_eight_registrations_of_one_id_at_once_make_one_page() -> None:
 
     answers = await asyncio.gather(*(register([copy], store, KEY, NOW) for copy in copies))
 
-    assert sorted(each.verdict for (each,) in answers) == ["new", *["unchanged"] * 7]
+    assert sorted(each.change for (each,) in answers) == ["new", *["unchanged"] * 7]
     assert {each.record.version for (each,) in answers} == {1}
 
 

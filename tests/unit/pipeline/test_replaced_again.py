@@ -8,7 +8,7 @@ import pytest
 from neardup_stream.match import Candidate
 from neardup_stream.message import Position
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.arrival import Arrival, Registered, Verdict
+from neardup_stream.pipeline.arrival import Arrival, PageChange, Registered
 from neardup_stream.pipeline.batch import InFlightBatch, Run
 from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.stores.page_record import PageRecord
@@ -48,10 +48,13 @@ def kept_by(*numbers: int) -> FormerVersions:
 
 
 def known_again(
-    former: FormerVersions, verdict: Verdict = "replayed", handle: Handle = HANDLE, record: PageRecord = AFTER
+    former: FormerVersions,
+    change: PageChange = "replayed",
+    handle: Handle = HANDLE,
+    record: PageRecord = AFTER,
 ) -> PageRecord | None:
     """Return what the change has replaced, when it is registered again with this result."""
-    (page,) = former.pages_again([Registered(CHANGE, handle, record, verdict)])
+    (page,) = former.pages_again([Registered(CHANGE, handle, record, change)])
     return page.former
 
 
@@ -73,14 +76,14 @@ def test_a_version_is_found_by_the_records_up_to_the_one_that_replaced_it(
     assert found == (BEFORE if is_found else None)
 
 
-@pytest.mark.parametrize("verdict", ["replayed", "unchanged", "superseded"])
-def test_a_record_that_writes_nothing_replaced_what_it_did_before(verdict: Verdict) -> None:
-    assert known_again(kept_by(1), verdict) == BEFORE
+@pytest.mark.parametrize("change", ["replayed", "unchanged", "superseded"])
+def test_a_record_that_writes_nothing_replaced_what_it_did_before(change: PageChange) -> None:
+    assert known_again(kept_by(1), change) == BEFORE
 
 
-@pytest.mark.parametrize("verdict", ["new", "returned"])
-def test_a_record_that_writes_a_version_replaced_what_it_does_now(verdict: Verdict) -> None:
-    assert known_again(kept_by(1), verdict) is None
+@pytest.mark.parametrize("change", ["new", "returned"])
+def test_a_record_that_writes_a_version_replaced_what_it_does_now(change: PageChange) -> None:
+    assert known_again(kept_by(1), change) is None
 
 
 def test_a_record_that_was_not_written_has_replaced_nothing() -> None:

@@ -51,7 +51,7 @@ async def test_a_stub_that_nothing_needs_is_dropped_and_its_version_never_used_a
     assert (await sweeper.sweep(at(52))).counts == Counter(scanned=1, dropped=1)
     assert await world.state("page") is None
     (back,) = await world.crawl(53, "page")
-    assert (back.verdict, back.record.version) == ("new", 3)
+    assert (back.change, back.record.version) == ("new", 3)
 
 
 async def test_a_stub_stays_until_the_forget_that_made_it_is_decided() -> None:
@@ -154,7 +154,7 @@ async def test_an_expiring_page_that_returns_keeps_the_entries_of_its_new_versio
     (back,) = await world.crawl(11, "first")
     swept = await sweeper.sweep(at(11))
 
-    assert (back.verdict, back.record.version) == ("changed", 2)
+    assert (back.change, back.record.version) == ("changed", 2)
     assert swept.counts == Counter(scanned=1)
     assert (await world.state("first"), world.entry_count) == ("live", before)
 
@@ -298,7 +298,7 @@ async def test_two_sweepers_at_once_do_what_one_does() -> None:
 
     assert await world.record_count() == 10
     (back,) = await world.crawl(13, "page-39")
-    assert (back.verdict, back.record.version) == ("new", 2)
+    assert (back.change, back.record.version) == ("new", 2)
 
 
 async def test_memory_levels_off_on_an_endless_stream() -> None:
