@@ -62,8 +62,9 @@ async def follow_events(follow: Follow, settings: Settings) -> int:
             stop.is_watched = True
             while not stop.requested.is_set() and left != 0:
                 records = await source.read(min(_BATCH_RECORDS, left or _BATCH_RECORDS), _BATCH_BYTES)
-                lags = source.lag().values()
-                if records or not lags or any(lags):  # joining the group takes seconds on a busy broker
+                if (
+                    records or not source.is_at_end()
+                ):  # joining and the first fetch take seconds on a busy broker
                     last_event = monotonic()
                 if records:
                     left = None if left is None else left - len(records)

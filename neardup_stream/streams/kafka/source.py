@@ -194,6 +194,13 @@ class KafkaSource:
             if one not in self._untaken
         }
 
+    def is_at_end(self) -> bool:
+        """Return whether every assigned partition was fetched to its end, and nothing waits to be read."""
+        lag = self.lag()
+        if self._consumer is None or not lag or any(lag.values()):
+            return False
+        return len(lag) == len(self._consumer.assignment())
+
     def untaken(self) -> Collection[Partition]:
         """Return the assigned partitions that are not taken over yet; while the group rebalances, the former.
 
