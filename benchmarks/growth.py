@@ -155,6 +155,7 @@ def settings_for(pages: int, redis_url: str) -> Settings:
         f"index.blocks={permuted.blocks}",
         f"index.substrings={permuted.substrings}",
         f"clusters.tombstone_ttl_seconds={TOMBSTONE_SECONDS}",
+        "redis.socket_timeout_seconds=60",  # a call that is repeated would count twice
     )
     return Settings.load(None, overrides)
 
