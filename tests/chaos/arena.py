@@ -91,7 +91,7 @@ def build_arena(
             "events.unique=true",
             "pipeline.max_batch_pages=20",
             "pipeline.commit_interval_seconds=0.05",
-            "pipeline.drain_seconds=2",
+            "pipeline.drain_seconds=10",
         ),
         topics["pages"],
     )

@@ -25,7 +25,7 @@ MEETING_POINTS = (
 )
 """Where two pages in flight may stand beside each other."""
 
-_STEP_SECONDS = 60
+_STEP_SECONDS = 180
 
 
 def meet(arena: Arena, pages: Sequence[Message], point: str, still_seconds: float) -> None:

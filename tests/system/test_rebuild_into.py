@@ -51,6 +51,12 @@ def lay_out(settings: Sequence[str], pages: int, kill: str = "") -> subprocess.C
     return call("rebuild", "--into", str(pages), *overrides)
 
 
+def lease_key(index: StoredIndex) -> str:
+    """Return the key of the lease for laying out an index that holds pages."""
+    name = next(key for key in index.keys(f"{index.namespace}:*") if b"{" in key)
+    return laying_key(index.namespace, name.decode().split(":")[1])
+
+
 def layouts(server: RedisServer | RedisCluster, settings: Sequence[str]) -> set[bytes]:
     """Return the layouts that have buckets: `t` for that of the creation, then `t1.`, `t2.`."""
     keys = keys_of(server, f"{namespace_of(settings)}:*")
@@ -234,9 +240,8 @@ def test_it_continues_where_redis_is_unavailable_around_the_fill(index: StoredIn
 async def test_a_second_one_is_refused_while_the_first_is_at_work(index: StoredIndex) -> None:
     await asyncio.to_thread(index.hold, *(page_json(name, essay(1)) for name in "ab"))
     before = index.keys(f"{index.namespace}:*")
-    schema_id = next(key for key in before if b"{" in key).decode().split(":")[1]
     async with RedisClient(RedisConfig(index.server.url)) as client:
-        lease = Lease(client, laying_key(index.namespace, schema_id), "'rebuild --into'")
+        lease = Lease(client, lease_key(index), "'rebuild --into'")
         await lease.take()
         refused = await lease.hold(asyncio.to_thread(lay_out, index.settings, 200_000))
 
@@ -248,6 +253,7 @@ async def test_a_second_one_is_refused_while_the_first_is_at_work(index: StoredI
 
 def test_one_that_was_paused_while_another_began_ends_with_an_error(index: StoredIndex) -> None:
     index.hold(*(page_json(name, essay(1)) for name in "ab"))
+    lease = lease_key(index)
     settings = (*index.settings, "failpoints.stop=before cluster_store.commit")
     overrides = [word for setting in settings for word in ("--set", setting)]
     with (
@@ -255,7 +261,6 @@ def test_one_that_was_paused_while_another_began_ends_with_an_error(index: Store
         redis.Redis.from_url(index.server.url) as client,
     ):
         wait_until(lambda: is_paused(run.child.pid), 60)
-        (lease,) = keys_of(index.server, f"{index.namespace}:*:laying")
         wait_until(lambda: not client.exists(lease), 60)
         client.set(lease, "process 1 on host 0 0")
         run.child.send_signal(signal.SIGCONT)
