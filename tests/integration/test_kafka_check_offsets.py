@@ -31,9 +31,9 @@ async def test_a_group_without_offsets_is_refused_where_a_first_start_is(
     await check_offsets(config, NoHistory(), 1, is_start=False)
     if first_start == "fail":
         with pytest.raises(ConfigError, match=r"no committed offset.*set kafka\.first_start"):
-            await check_offsets(config, NoHistory(), 1)
+            await check_offsets(config, NoHistory(), 1, is_start=True)
     else:
-        await check_offsets(config, NoHistory(), 1)
+        await check_offsets(config, NoHistory(), 1, is_start=True)
 
 
 @pytest.mark.parametrize("policy", ["earliest", "latest", "fail"])
@@ -43,16 +43,16 @@ async def test_records_deleted_unread_are_refused_unless_a_policy_passes_them(
     topic = await two_finished_of_ten(make_topic)
     config = config_of(topic, first_start="fail", out_of_range=policy)
     await topic.delete_before(2)
-    await check_offsets(config, NoHistory(), 1)
+    await check_offsets(config, NoHistory(), 1, is_start=True)
 
     await topic.delete_before(3)
 
     await check_offsets(config, NoHistory(), 1, is_start=False)
     if policy == "fail":
         with pytest.raises(ConfigError, match=r"offset 2, which is not there.*set kafka\.out_of_range"):
-            await check_offsets(config, NoHistory(), 1)
+            await check_offsets(config, NoHistory(), 1, is_start=True)
     else:
-        await check_offsets(config, NoHistory(), 1)
+        await check_offsets(config, NoHistory(), 1, is_start=True)
 
 
 async def test_a_start_below_what_was_finished_is_refused(make_topic: MakeTopic) -> None:
@@ -60,11 +60,11 @@ async def test_a_start_below_what_was_finished_is_refused(make_topic: MakeTopic)
     await topic.fill([b"0", b"1"])
     history = Remembered({Partition(topic.name, 0): 2})
 
-    await check_offsets(config_of(topic, first_start="latest"), history, 1)
+    await check_offsets(config_of(topic, first_start="latest"), history, 1, is_start=True)
     with pytest.raises(
         ConfigError, match="would begin, having no committed offset, at the earliest offset 0"
     ):
-        await check_offsets(config_of(topic), history, 1)
+        await check_offsets(config_of(topic), history, 1, is_start=True)
 
 
 @pytest.mark.parametrize("is_start", [True, False])

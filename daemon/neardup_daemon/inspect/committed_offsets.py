@@ -45,7 +45,7 @@ async def check_committed(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding("good", f"index: agrees with the committed offsets of group {kafka.group_id}")
 
 
-async def require_agreement(settings: Settings, partitions: int, *, is_start: bool = False) -> None:
+async def require_agreement(settings: Settings, partitions: int, *, is_start: bool) -> None:
     """Return if the index has what the committed offsets say is finished.
 
     Args:

@@ -62,13 +62,13 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: O
         on_part: called with the progress of reading.
 
     Raises:
-        ConfigError: a topic or the index does not exist, or may not be read; or the index lacks what is
-            committed.
+        ConfigError: a topic or the index does not exist, or may not be read; the index lacks what is
+            committed; or the topic is read in a higher epoch.
         StreamUnavailable: Kafka cannot be reached.
         StoreUnavailable: Redis cannot be reached.
         CorruptData: what is stored is not ours.
     """
-    await require_agreement(settings, len(await pages_partitions(settings)))
+    await require_agreement(settings, len(await pages_partitions(settings)), is_start=False)
     await _wait_until_finished(settings, wait_seconds)
     committed = await _committed(settings)
     async with open_stored_index(settings, None, is_walked=True) as stores, _open_topics(settings) as topics:

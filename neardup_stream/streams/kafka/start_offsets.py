@@ -226,47 +226,49 @@ class StartOffsets:
     async def _check_starts(self, consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition]) -> None:
         """Raise for partitions whose first read raises: without a committed offset, or without its record.
 
-        The beginnings are read before the committed offsets and the ends after them: all of them grow while
-        daemons run.
+        What grows while daemons run is read first where it may only be smaller.
         """
+        floors = await self._finished_below(partitions)
         beginnings = await consumer.beginning_offsets(partitions)
         committed = await self.committed(partitions)
-        ends = await consumer.end_offsets(partitions)
+        starts = {"earliest": beginnings, "latest": await consumer.end_offsets(partitions)}
         for one in partitions:
             if one not in committed:
-                await self._allowed(consumer, one, self._config.first_start, _NO_OFFSET, "first_start")
-            elif not beginnings[one] <= committed[one] <= ends[one]:
-                gone = _gone(committed[one])
-                await self._allowed(consumer, one, self._config.out_of_range, gone, "out_of_range")
+                where, found, setting = self._config.first_start, _NO_OFFSET, "first_start"
+            elif committed[one] < beginnings[one]:
+                where, found, setting = self._config.out_of_range, _gone(committed[one]), "out_of_range"
+            else:
+                continue
+            self._refuse_failing(one, where, found, setting)
+            self._refuse_start(floors[one], one, found, where, starts[where][one])
 
     async def _choose(
         self, consumer: AIOKafkaConsumer, one: TopicPartition, where: str, found: str, setting: str
     ) -> int:
-        """Return the start offset by a policy, and log it; raise as `_allowed` does."""
-        offset = await self._allowed(consumer, one, where, found, setting)
+        """Return the start offset by a policy, and log it.
+
+        Raises:
+            ConfigError: the policy is `fail`, or the offset is below the finished positions.
+        """
+        self._refuse_failing(one, where, found, setting)
+        floors = await self._finished_below([one])
+        ask = consumer.beginning_offsets if where == "earliest" else consumer.end_offsets
+        offset = int((await ask([one]))[one])
+        self._refuse_start(floors[one], one, found, where, offset)
         level = logging.WARNING if setting == "out_of_range" else logging.INFO
         fields = {"partition": name_of(one), "reason": found, "setting": f"kafka.{setting}", "value": where}
         _log.log(level, "start_offset_chosen", extra={"fields": {**fields, "offset": offset}})
         return offset
 
-    async def _allowed(
-        self, consumer: AIOKafkaConsumer, one: TopicPartition, where: str, found: str, setting: str
-    ) -> int:
-        """Return the start offset by a policy.
-
-        Raises:
-            ConfigError: the policy is `fail`, or the offset is below the finished positions.
-        """
+    def _refuse_failing(self, one: TopicPartition, where: str, found: str, setting: str) -> None:
         if where == "fail":
             raise ConfigError(
                 f"group {self._config.group_id} has {found}, for {name_of(one)}: "
                 f"set kafka.{setting} to earliest or latest to go on"
             )
-        floors = await self._finished_below([one])
-        ask = consumer.beginning_offsets if where == "earliest" else consumer.end_offsets
-        offset = int((await ask([one]))[one])
-        self._refuse_below(floors[one], one, f"would begin, having {found}, at the {where} offset", offset)
-        return offset
+
+    def _refuse_start(self, floor: int, one: TopicPartition, found: str, where: str, offset: int) -> None:
+        self._refuse_below(floor, one, f"would begin, having {found}, at the {where} offset", offset)
 
     async def _finished_below(self, some: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         partitions = {one: self.partition(one) for one in some}
@@ -289,7 +291,7 @@ def _gone(offset: int) -> str:
 
 
 async def check_offsets(
-    config: KafkaSourceConfig, history: InputHistory, partition_count: int, *, is_start: bool = True
+    config: KafkaSourceConfig, history: InputHistory, partition_count: int, *, is_start: bool
 ) -> None:
     """Compare the committed offsets of a group with an index and the topic, as a daemon does at its start.
 
