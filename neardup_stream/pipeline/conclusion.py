@@ -17,11 +17,11 @@ from neardup_stream.pipeline.delivery_guarantees import OutgoingMessage
 from neardup_stream.pipeline.follow_up import FollowUp
 from neardup_stream.stores.protocol import RankWrite
 
-__all__ = ["ComparablePositions", "Conclusion", "conclude", "without_partitions"]
+__all__ = ["Conclusion", "LongEnoughPositions", "conclude", "without_partitions"]
 
 
-class ComparablePositions(NamedTuple):
-    """Which records of a batch brought a page that can be compared.
+class LongEnoughPositions(NamedTuple):
+    """Which records of a batch brought a page that is long enough to be compared.
 
     Attributes:
         pages: positions of the pages that are unique, duplicate or left to the archives, and so not of those
@@ -40,14 +40,14 @@ class Conclusion(NamedTuple):
         outcomes: how many records met each outcome, by reason where there is one; they sum to the records.
         events: in the order of their records.
         follow_up: what is left to do.
-        comparable: the pages that can be compared; None where a batch took the short path, which does not
-            collect them.
+        long_enough: the pages that are long enough to be compared; None where a batch took the short path,
+            which does not collect them.
     """
 
     outcomes: Counter[tuple[Outcome, str]]
     events: list[OutgoingMessage]
     follow_up: FollowUp
-    comparable: ComparablePositions | None = None
+    long_enough: LongEnoughPositions | None = None
 
 
 def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
@@ -59,7 +59,7 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
     outcomes: Counter[tuple[Outcome, str]] = Counter()
     events: list[OutgoingMessage] = []
     follow_up = FollowUp([], [], [])
-    comparable: set[Position] = set()
+    long_enough: set[Position] = set()
     duplicates: set[Position] = set()
     for rejected in prepared.rejected:
         outcomes["dead_letter", rejected.error.reason] += 1
@@ -73,8 +73,8 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
                 _FINISHED if decided is None or decided.is_finished else DecisionRecord.unpack(decided.record)
             )
             outcomes[record.outcome, record.reason] += 1
-            if record.outcome in _COMPARABLE:
-                comparable.add(position)
+            if record.outcome in _LONG_ENOUGH:
+                long_enough.add(position)
             if record.outcome == "duplicate":
                 duplicates.add(position)
             if record.events:
@@ -83,16 +83,16 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
                 write = RankWrite(Handle(record.handle), version_byte(record.version), decided.rank)
                 follow_up.rank_writes.append(write)
         outcomes.update({("unique", ""): len(run.alone)} if run.alone else {})
-        comparable.update(run.alone)
+        long_enough.update(run.alone)
         follow_up.rank_writes.extend(write for write in run.alone.values() if write.rank)
-        follow_up.lessons.extend(_lessons(prepared, run, comparable))
-    return Conclusion(outcomes, events, follow_up, ComparablePositions(comparable, duplicates))
+        follow_up.lessons.extend(_lessons(prepared, run, long_enough))
+    return Conclusion(outcomes, events, follow_up, LongEnoughPositions(long_enough, duplicates))
 
 
-def _lessons(prepared: Prepared, run: Decisions, comparable: AbstractSet[Position]) -> Iterator[Lesson]:
-    """Yield the lessons of comparable pages that nearly equal no other, in the order of their records."""
+def _lessons(prepared: Prepared, run: Decisions, long_enough: AbstractSet[Position]) -> Iterator[Lesson]:
+    """Yield the lessons of long enough pages that nearly equal no other, in the order of their records."""
     for position in run.positions if prepared.lessons else ():
-        is_taught = position in run.alone or (position in comparable and position in run.distinct)
+        is_taught = position in run.alone or (position in long_enough and position in run.distinct)
         if is_taught and position in prepared.lessons:
             yield prepared.lessons[position]
 
@@ -115,5 +115,5 @@ def without_partitions(
     ]
 
 
-_COMPARABLE = frozenset({"unique", "duplicate", "archived"})
+_LONG_ENOUGH = frozenset({"unique", "duplicate", "archived"})
 _FINISHED = DecisionRecord("superseded")

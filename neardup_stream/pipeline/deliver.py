@@ -129,5 +129,5 @@ class Deliver:
             self._meters.pages(batch.record_count, batch.size_bytes)
         for (outcome, reason), count in conclusion.outcomes.items():
             self._meters.outcome(outcome, count, reason)
-        if conclusion.comparable is not None:  # else a run over files, which counts nothing by site
-            self._meters.delivered(delivered(prepared, conclusion.events, conclusion.comparable))
+        if conclusion.long_enough is not None:  # else a run over files, which counts nothing by site
+            self._meters.delivered(delivered(prepared, conclusion.events, conclusion.long_enough))
