@@ -11,24 +11,16 @@ def characters_wanted(name: str, value: object) -> str | None:
 
     Args:
         name: of the setting, dotted.
-        value: typed if it comes from TOML, else text.
+        value: a string, strings, or anything without characters.
     """
-    if not name.endswith(_PATHS) and not _is_utf8(value):
-        return "UTF-8"
-    return "no null character" if _has_null(value) else None
-
-
-def _is_utf8(value: object) -> bool:
-    """Return whether a value came as UTF-8; other bytes of a command line or a variable are surrogates."""
+    if isinstance(value, list | tuple):
+        return next(filter(None, (characters_wanted(name, item) for item in value)), None)
+    if not isinstance(value, str):
+        return None
+    # Bytes of a command line or a variable that are not UTF-8 are surrogates, of which paths are made.
+    errors = "surrogateescape" if name.endswith(_PATHS) else "strict"
     try:
-        str(value).encode()
+        value.encode(errors=errors)
     except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _has_null(value: object) -> bool:
-    """Return whether a string has a null character, which no path, host or name of a server can have."""
-    if isinstance(value, list):
-        return any(map(_has_null, value))
-    return isinstance(value, str) and "\0" in value
+        return "UTF-8"
+    return "no null character" if "\0" in value else None

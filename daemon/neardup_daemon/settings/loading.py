@@ -166,17 +166,23 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
             f"{_named(given, known)[1]}: every user of the machine can read command lines; "
             f"use {given.name}_file or the environment variable {_variable(given.name)}"
         )
-    wanted = characters_wanted(given.name, given.value)
-    if wanted is not None:
-        got = HIDDEN if setting.is_secret else _shown(given)
-        raise ConfigError(f"{_named(given, known)[1]}: expected {wanted}, got {got}")
+    _require_characters(given.value, given, known)
     try:
-        return _without_line_end(_convert(given, setting), setting)
+        value = _without_line_end(_convert(given, setting), setting)
     except msgspec.ValidationError as error:
         got = HIDDEN if setting.is_secret else _shown(given)
         raise ConfigError(
             f"{_named(given, known)[1]}: {_wanted(error, setting)}, got {got}{_in_digits(given, setting)}"
         ) from error
+    _require_characters(value, given, known)  # again, as JSON can have them escaped
+    return value
+
+
+def _require_characters(value: object, given: Given, known: Mapping[str, Known]) -> None:
+    wanted = characters_wanted(given.name, value)
+    if wanted is not None:
+        got = HIDDEN if known[given.name].is_secret else _shown(given)
+        raise ConfigError(f"{_named(given, known)[1]}: expected {wanted}, got {got}")
 
 
 def _convert(given: Given, setting: Known) -> object:

@@ -5,12 +5,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from neardup_daemon.settings.section import Section
-from neardup_stream.errors import ConfigError
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 from neardup_stream.text.limits import MarkupLimits, TextLimits
 from neardup_stream.wire.pages import PageLimits
 from neardup_stream.wire.presets import Preset
-from neardup_stream.wire.statuses import holds_page
 
 __all__ = ["Limits", "Page", "PageFields", "Pages"]
 
@@ -162,18 +160,6 @@ class PageFields(Section, frozen=True):
     score: Annotated[FieldPath, Meta(description="The crawler's own score.")] = "score"
     meta: Annotated[FieldPath, Meta(description="JSON that events pass on unchanged.")] = "meta"
 
-    def __post_init__(self) -> None:
-        """Refuse one path for two forms of content: a page has content in exactly one.
-
-        Raises:
-            ConfigError: two of the three paths are one.
-        """
-        if len({self.html, self.text, self.body}) < 3:
-            raise ConfigError(
-                f"page.fields.html ({self.html}), page.fields.text ({self.text}) and page.fields.body"
-                f" ({self.body}) must be three different paths"
-            )
-
     def mapping(self) -> dict[str, str]:
         """Our name → the crawler's path, for the names that differ."""
         paths = {name: getattr(self, name) for name in self.__struct_fields__}
@@ -203,13 +189,3 @@ class Pages(Section, frozen=True):
             " Answers of the statuses 1xx, 204, 205 and 304 hold none, and are always skipped."
         ),
     ] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse statuses with which every page is skipped.
-
-        Raises:
-            ConfigError: none of them is one of a page.
-        """
-        if self.status and not any(map(holds_page, self.status)):
-            statuses = ", ".join(map(str, self.status))
-            raise ConfigError(f"pages.status ({statuses}) has no status of a page: every page is skipped")

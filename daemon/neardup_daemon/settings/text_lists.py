@@ -14,16 +14,22 @@ def list_items(text: str) -> object:
     ['a', 'b']
     >>> list_items('["a, b"]')
     ['a, b']
+    >>> list_items("[200, 404]"), list_items("[a, b]")
+    ([200, 404], ['a', 'b'])
 
     Raises:
-        msgspec.ValidationError: it begins as JSON and is none.
+        msgspec.ValidationError: it has brackets and quotation marks as JSON has, and is none.
     """
-    if not text.lstrip().startswith("["):
-        return [item.strip() for item in text.split(",") if item.strip()]
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise msgspec.ValidationError("Expected items with commas between them, or a list as JSON") from None
+    if text.lstrip().startswith("["):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            if '"' in text:
+                raise msgspec.ValidationError(
+                    "Expected items with commas between them, or a list as JSON"
+                ) from None
+        text = text.strip("[] ")
+    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 def has_other_integers(given: object, value: object) -> bool:

@@ -31,12 +31,6 @@ from tests.unit.daemon.settings.refusals import refusal
             "http.port (9464) and api.port must be two ports",
             id="two-servers-on-one-port",
         ),
-        pytest.param(
-            ["page.fields.text=content", "page.fields.html=content"],
-            "must be three different paths",
-            id="two-forms-of-content-on-one-path",
-        ),
-        pytest.param(["pages.status=204,304"], "every page is skipped", id="statuses-without-pages"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(overrides: Sequence[str], message: str) -> None:

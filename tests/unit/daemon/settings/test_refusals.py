@@ -158,7 +158,7 @@ def test_a_section_that_is_like_no_other_is_followed_by_where_to_look(tmp_path: 
                 f" got {text!r}",
                 id=name,
             )
-            for text, name in (("[a.nda, b.nda]", "list-without-quotes"), ("[" * 20_000, "nested-list"))
+            for text, name in (('["a.nda", b.nda]', "list-half-quoted"), ('["' * 20_000, "nested-list"))
         ),
         pytest.param(
             "kafka.first_start=now",
@@ -323,6 +323,13 @@ def test_a_null_character_is_refused(tmp_path: Path, name: str, value: str) -> N
     file.write_text(f"{name} = {value}\n")
 
     assert refusal(config=file).startswith(f"{name} in {file}, line 1: expected no null character, got ")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [('["a\\u0000b"]', "no null character"), ('["\\ud800"]', "UTF-8")]
+)
+def test_a_character_that_no_path_can_have_is_refused_in_a_list_as_json(text: str, wanted: str) -> None:
+    assert f"ARCHIVE__FILES: expected {wanted}, got " in refusal(environ={"NEARDUP_ARCHIVE__FILES": text})
 
 
 def test_a_number_that_is_abbreviated_in_a_file_is_shown_in_digits(tmp_path: Path) -> None:

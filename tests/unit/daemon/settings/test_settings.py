@@ -93,11 +93,12 @@ def test_a_list_is_written_with_commas_outside_the_file(text: str) -> None:
         ('["a", "b, c"]', ("a", "b, c")),
         (' [ "[a].nda" ] ', ("[a].nda",)),
         ("[]", ()),
+        ("[a, b,]", ("a", "b")),
         ('"a",b]', ('"a"', "b]")),
     ],
-    ids=["items", "brackets-in-an-item", "empty", "no-json"],
+    ids=["items", "brackets-in-an-item", "empty", "without-quotation-marks", "no-json"],
 )
-def test_a_list_that_begins_with_a_bracket_is_json(text: str, files: tuple[str, ...]) -> None:
+def test_a_list_in_brackets_is_json_where_it_has_quotation_marks(text: str, files: tuple[str, ...]) -> None:
     settings = Settings.load(None, (), {"NEARDUP_ARCHIVE__FILES": text})
 
     assert settings.archive.files == files
