@@ -134,10 +134,10 @@ async def run_until_stopped(
             await asyncio.wait({running}, timeout=drain_seconds)
         if not running.done():
             cause = latest_error()
-            because = f": {cause}" if cause else ""
+            meanwhile = f" (meanwhile: {cause})" if cause else ""
             raise DependencyLost(
                 "batches in flight did not finish within pipeline.drain_seconds"
-                f" ({drain_seconds:g}){because}; {rest}"
+                f" ({drain_seconds:g}){meanwhile}; {rest}"
             ) from cause
         await running
     finally:

@@ -102,9 +102,17 @@ def test_the_number_of_blocks_does_not_change_what_is_found(blocks: str) -> None
     ("options", "given", "complaint"),
     [
         pytest.param(
-            "-b 3 -d 3", "1\n", "--blocks (3) must be greater than --distance (3)", id="as-many-blocks"
+            "-b 3 -d 3",
+            "1\n",
+            "--blocks (3) must be greater than --distance (3), and at most 64",
+            id="as-many-blocks",
         ),
-        pytest.param("-b 65 -d 3", "1\n", "blocks (65) must be at most 64", id="more-blocks-than-bits"),
+        pytest.param(
+            "-b 65 -d 3",
+            "1\n",
+            "--blocks (65) must be greater than --distance (3), and at most 64",
+            id="more-blocks-than-bits",
+        ),
         pytest.param("-b 4 -d -1", "1\n", "--distance (-1) must be 0 to 63", id="negative-distance"),
         pytest.param("-d 64", "1\n", "--distance (64) must be 0 to 63", id="every-bit"),
         pytest.param("-b 4", "1\n", "Missing option '-d' / '--distance'", id="no-distance"),

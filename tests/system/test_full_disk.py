@@ -133,5 +133,7 @@ def test_a_stop_while_the_output_is_full_ends_within_its_time_with_3(tmp_path: P
             dedup.kill()
 
     assert code == 3
-    (error,) = (line for line in log.read_text().splitlines() if "pipeline.drain_seconds (0.5): " in line)
+    (error,) = (
+        line for line in log.read_text().splitlines() if "pipeline.drain_seconds (0.5) (meanwhile: " in line
+    )
     assert error.index(trouble.decode()) < error.index("; the same command begins again")

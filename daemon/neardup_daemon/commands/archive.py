@@ -1,5 +1,6 @@
 """`archive`: show, check and query archives, and forget pages of them."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -71,7 +72,7 @@ def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bo
         head -1 crawl.jsonl | neardup-stream archive query - october.nda september.nda
         neardup-stream archive query https://example.com/news october.nda
     """  # noqa: D301 - the backspace makes click keep the line breaks below
-    if not any(map(_exists, files)) and _is_archive(page):
+    if not any(_is(Path.exists, file) for file in files) and _is(Path.is_file, Path(page)):
         raise click.UsageError(f"give the page first, then the archives: archive query PAGE {page}")
     from neardup_daemon.inspect.archive_asking import query_archives, readable  # noqa: PLC0415 - the same
 
@@ -92,7 +93,8 @@ def forget(settings: Settings, ids: tuple[str, ...], file: Path) -> int:
 
         neardup-stream archive forget https://example.com/withdrawn october.nda
     """
-    if not _exists(file) and (misplaced := next(filter(_is_archive, ids), None)) is not None:
+    misplaced = next((each for each in ids if _is(Path.is_file, Path(each))), None)
+    if not _is(Path.exists, file) and misplaced is not None:
         raise click.UsageError(f"give the archive after the pages: archive forget ID… {misplaced}")
     from neardup_daemon.failpoints import failing_steps  # noqa: PLC0415 - the same
     from neardup_daemon.repair.archive_forgetting import forget_in_archive  # noqa: PLC0415 - the kernel is not for --help
@@ -131,17 +133,9 @@ def rewrite(settings: Settings, file: Path, output: Path, *, force: bool) -> Non
     click.echo(f"{printable(str(output))}: without {counted(removed, 'page')}")
 
 
-def _exists(file: Path) -> bool:
-    """Return whether there is such a file; what stands in its place can be too long for a name."""
+def _is(looks: Callable[[Path], bool], word: Path) -> bool:
+    """Return what is seen of a word of the command line as a path; an id can be too long for one."""
     try:
-        return file.exists()
-    except (OSError, ValueError):
-        return False
-
-
-def _is_archive(word: str) -> bool:
-    """Return whether a word of the command line is the name of a file; an id can be too long for one."""
-    try:
-        return Path(word).is_file()
+        return looks(word)
     except (OSError, ValueError):
         return False

@@ -16,7 +16,6 @@ import click
 from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.progress import working
 from neardup_stream.bits.decimal_lines import read_words
-from neardup_stream.bits.permutations import check_blocks
 from neardup_stream.bits.words import WORD_BITS, Words
 from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.components import clusters
@@ -97,9 +96,10 @@ def _find(
 ) -> None:
     if not 0 <= distance < WORD_BITS:
         raise ConfigError(f"--distance ({distance}) must be 0 to {WORD_BITS - 1}")
-    if blocks <= distance:
-        raise ConfigError(f"--blocks ({blocks}) must be greater than --distance ({distance})")
-    check_blocks(blocks, distance)
+    if not distance < blocks <= WORD_BITS:
+        raise ConfigError(
+            f"--blocks ({blocks}) must be greater than --distance ({distance}), and at most {WORD_BITS}"
+        )
     with working("reading hashes"):
         words = _read(source)
     with _written(target) as output, working(f"comparing {words.size:,} hashes"):

@@ -80,7 +80,8 @@ def plan(
         for option in context.command.params:
             if is_given(option.name or ""):
                 raise click.UsageError(
-                    f"{option.opts[0]} is not for 'plan {subcommand}': write its options behind it"
+                    f"{option.opts[0]} is not for 'plan {subcommand}', whose options stand behind it:"
+                    " leave it out"
                 )
         return
     if pages is None:
