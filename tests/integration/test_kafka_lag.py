@@ -34,8 +34,9 @@ async def test_a_source_is_at_the_end_only_once_each_partition_was_read_to_its_e
         assert not source.is_at_end()
         records = [*await source.read(1, 1 << 20)]
         assert not source.is_at_end()
-        while not source.is_at_end():
-            records += await source.read(4, 1 << 20)
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not source.is_at_end():
+                records += await source.read(4, 1 << 20)
 
     assert len(records) == 10
 

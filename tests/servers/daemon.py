@@ -18,7 +18,7 @@ from tests.servers.program import Child, start_program
 __all__ = ["START_SECONDS", "Daemon", "start_daemon"]
 
 START_SECONDS = 180
-STOP_SECONDS = 60
+STOP_SECONDS = 120
 _SAMPLE = re.compile(r"^(neardup_\w+)(\{[^}]*\})? (\S+)$", re.MULTILINE)
 
 

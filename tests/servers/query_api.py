@@ -21,7 +21,7 @@ from tests.servers.program import Child, start_program
 
 __all__ = ["Answered", "QueryApi", "query_api_at", "start_query_api"]
 
-START_SECONDS = 60
+START_SECONDS = 180
 STOP_SECONDS = 60
 ANSWER_SECONDS = 90
 """More than a daemon takes for any of its answers here, of which some wait for a decision; less than a test

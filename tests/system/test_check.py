@@ -66,8 +66,8 @@ def test_a_file_that_the_query_api_cannot_read_is_bad_where_daemons_serve_it(
     assert complaint in ran.stderr.decode()
 
 
-@pytest.mark.parametrize("host", ["a..b", "nowhere.invalid"])
-def test_a_host_without_an_address_is_bad(host: str, tmp_path: Path) -> None:
+def test_a_host_without_an_address_is_bad(tmp_path: Path) -> None:
+    host = "a..b"
     (http,) = judge_http(Http(host=host))
     token = tmp_path / "token"
     token.write_text("secret\n", encoding="utf-8")

@@ -82,7 +82,7 @@ def filled() -> ArrayRecords:
     return store
 
 
-async def test_first_versions_are_the_records_that_registering_and_marking_makes() -> None:
+async def test_first_versions_are_the_records_that_registering_and_writing_ranks_makes() -> None:
     store = filled()
 
     assert await store.fetch([handle(page) for page in range(PAGES)]) == [
@@ -107,7 +107,7 @@ async def test_a_walk_finds_first_versions_and_what_was_written_one_by_one() -> 
     assert len(walked) == PAGES + 1
 
 
-async def test_a_first_version_is_replaced_marked_and_dropped_like_any_record() -> None:
+async def test_a_first_version_is_replaced_ranked_and_dropped_like_any_record() -> None:
     store = filled()
 
     assert await store.replace([RecordChange(handle(7), None, b"new")]) == [RecordAnswer(expected(7))]
