@@ -57,7 +57,7 @@ async def _take_ranks(stores: Stores, count: int) -> int:
 def _decided(
     stores: Stores, prepared: Prepared, first_rank: int, now_seconds: int
 ) -> list[tuple[Handle, PageRecord]]:
-    """Return the pages as they are registered and marked."""
+    """Return the pages as they are registered, with their ranks."""
     pages = []
     for rank, item in enumerate(prepared.items, start=first_rank):
         assert isinstance(item, Arrival), item

@@ -52,7 +52,7 @@ def matched_pages(
             if not match.rank or cell.is_living:
                 dropped += not waiting_room.leave(overlay, cell, match, request)
                 continue
-            # Marked in its record, and gone from here since: it stands alone.
+            # Its record has a rank, and it is gone from here since: it stands alone.
             cell = msgspec.structs.replace(
                 cell, rank=match.rank, version=match.version, is_living=True, content=match.content
             )

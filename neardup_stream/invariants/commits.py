@@ -16,7 +16,7 @@ def judge_commits(evidence: Evidence) -> Iterator[Violation]:
             yield Violation(
                 6, f"{partition.input_id}-{partition.number}: committed {offset}, the end is {end}"
             )
-    if evidence.expectations.keeps_clusters:  # without clusters, no page is marked as decided
+    if evidence.expectations.keeps_clusters:  # without clusters, no page record has a rank
         yield from _undecided(evidence)
 
 
