@@ -157,16 +157,19 @@ async def listen(
             connections, host, port, backlog=_ACCEPTED_IN_A_TURN
         )
     except (OSError, ValueError) as error:  # ValueError: the host cannot be a name of one
+        remedy = f"correct {section}.host"
         if isinstance(error, OSError) and error.errno in _PORT_ERRORS:
             remedy = f"choose another {section}.port, or 0 for any"
-        else:
-            remedy = f"correct {section}.host"
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise ConfigError(f"cannot listen on {host}:{port}: {reason}; {remedy}") from error
+        raise ConfigError(f"cannot listen on {host}:{port}: {reason_of(error)}; {remedy}") from error
     for listening in server.sockets:
         with socket.fromfd(listening.fileno(), listening.family, listening.type) as same:
             same.listen(_QUEUE)
     return server
+
+
+def reason_of(error: OSError | ValueError) -> str:
+    """Return why an address cannot be had, without numbers of errors."""
+    return str((error.strerror if isinstance(error, OSError) else None) or error)
 
 
 class _Open:

@@ -33,7 +33,7 @@ def load_archive_kernel() -> ModuleType:
 
 @functools.cache
 def load_passage_kernel() -> ModuleType:
-    """Return the passage kernel's module. The first call of a process takes 0.1 s, or 5 s to compile it."""
+    """Return the passage kernel's module, once the archive kernel is loaded, in the same time."""
     load_archive_kernel()  # what both are made of is kept with the first that is loaded
     sources = [Path(__file__).with_name(name) for name in _PASSAGE_SOURCES]
     return load_compiled("passages", "neardup_stream.archive.kernel_passages", sources)
@@ -41,7 +41,7 @@ def load_passage_kernel() -> ModuleType:
 
 @functools.cache
 def load_search_kernel() -> ModuleType:
-    """Return the search kernel's module. The first call of a process takes 0.1 s, or 3 s to compile it."""
+    """Return the search kernel's module, once the archive kernel is loaded; 3 s to compile it."""
     load_archive_kernel()  # what both are made of is kept with the first that is loaded
     sources = [Path(__file__).with_name(name) for name in _SEARCH_SOURCES]
     return load_compiled("search", "neardup_stream.archive.kernel_search", sources)

@@ -24,7 +24,7 @@ class FollowUp(NamedTuple):
     lessons: list[Lesson]
 
     async def apply(self, stores: PageStores) -> None:
-        """Write the ranks, and remove the entries of the former versions. Safe to repeat.
+        """Write the ranks, and remove the entries of the former versions; lessons are left. Safe to repeat.
 
         Raises:
             StoreUnavailable: apply again.

@@ -29,7 +29,8 @@ class Follow(NamedTuple):
     Attributes:
         from_start: begin with the oldest event that is kept.
         max_events: stop after so many, None for no end.
-        idle_seconds: stop once the end was reached and nothing came for so long, None for no end.
+        idle_seconds: stop once the end of every partition was reached and nothing came for so long, None for
+            no end. A partition without a leader has none.
         is_readable: a few colored lines an event instead of one line of JSON.
     """
 
@@ -62,9 +63,8 @@ async def follow_events(follow: Follow, settings: Settings) -> int:
             stop.is_watched = True
             while not stop.requested.is_set() and left != 0:
                 records = await source.read(min(_BATCH_RECORDS, left or _BATCH_RECORDS), _BATCH_BYTES)
-                if (
-                    records or not source.is_at_end()
-                ):  # joining and the first fetch take seconds on a busy broker
+                # Joining the group and the first fetch of each partition take seconds on a busy broker.
+                if records or not source.is_at_end():
                     last_event = monotonic()
                 if records:
                     left = None if left is None else left - len(records)

@@ -27,7 +27,7 @@ class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
         url: as crawled.
         version: the stored one; absent where nothing is stored under the id.
         is_stored: whether what is asked about is what is stored.
-        state: live, short (too few tokens), expiring or gone.
+        state: live, short (too few tokens), archived, expiring or gone.
         fingerprint: decimal, because JSON numbers lose bits.
         scope: within what it is compared; empty for everything.
         frame_share: share of its shingles that are in the frame of its site; absent where no line is known

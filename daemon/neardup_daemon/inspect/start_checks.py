@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 
+from neardup_daemon.connection_limits import reason_of
 from neardup_daemon.inspect.findings import Finding
 from neardup_daemon.settings.reporting import Http, Tracing
 from neardup_daemon.telemetry.tracing import require_tracing
@@ -35,5 +36,5 @@ def unresolved(host: str) -> str | None:
     try:
         socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, ValueError) as error:  # ValueError: it cannot be a name of a host
-        return str((error.strerror if isinstance(error, OSError) else None) or error)
+        return reason_of(error)
     return None

@@ -25,7 +25,7 @@ __all__ = [
 
 QueryVerdict = Literal["exact", "near", "contained", "unique", "undecided", "archived"]
 """What a page would be: a copy of a stored page, nearly one, mostly inside one or the other way round, none
-of these, too short to be judged, or left to the archives, whatever the index has."""
+of these, too short to be judged, or left to the archives, unless the index has it with this content."""
 
 Count = Annotated[int, Meta(ge=0)]
 """A number of things."""
