@@ -87,7 +87,7 @@ async def test_a_replica_that_hears_nothing_is_waited_for_and_then_named(pair: P
         await run(client, WRITE, "before")
         pair.link.half_open()
 
-        with pytest.raises(StoreUnavailable, match=r"waited 0\.2 seconds; see that a replica runs") as raised:
+        with pytest.raises(StoreUnavailable, match=r"within 0\.2 seconds; see that a replica runs") as raised:
             await run(hasty, WRITE, "during")
         pair.link.heal()
         pair.replica.follow(pair.link.port)

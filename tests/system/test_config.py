@@ -114,7 +114,7 @@ def test_a_name_of_a_file_that_is_not_utf8_is_shown_by_its_bytes(
     lines = shown(capsys, "--set", override).splitlines()
     as_json = shown(capsys, "--set", override, "--json")
 
-    assert f"{line}  # flag, not UTF-8: TOML cannot hold it" in lines
+    assert f"# {line}  # flag, not UTF-8: TOML cannot hold it" in lines
     assert r"\\xff" in as_json
 
 

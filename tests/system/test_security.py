@@ -195,8 +195,8 @@ def test_the_settings_are_shown_without_their_secrets(run_command: RunCommand) -
     _, shown = run_command("config", "show", settings=own, environ=environ)
     _, shown_as_json = run_command("config", "show", "--json", settings=own, environ=environ)
 
-    assert '\npassword = "***"  # environment' in shown
-    assert '\nsasl_password = "***"  # environment' in shown
+    assert '\n# password = "***"  # environment' in shown
+    assert '\n# sasl_password = "***"  # environment' in shown
     assert shown_as_json.count('password": "***"') == 2
 
 
