@@ -210,7 +210,7 @@ def _require_texts_enough(origin: "Origin", parts: frozenset[str], key_kinds: "f
     if key_kinds != {"bands"} and "archive" not in parts:
         raise click.UsageError("--keys is for the part 'archive', which --with leaves out")
     if is_given("common_pages") and "passages" not in parts:
-        raise click.UsageError("--common is for the part 'passages': add --with archive,passages")
+        raise click.UsageError("--common is for the part 'passages', which --with does not name")
     if origin != "index":
         return
     if "fuzzy" in key_kinds:

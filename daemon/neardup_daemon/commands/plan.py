@@ -80,8 +80,7 @@ def plan(
         for option in context.command.params:
             if is_given(option.name or ""):
                 raise click.UsageError(
-                    f"{option.opts[0]} is not for 'plan {subcommand}', whose options stand behind it:"
-                    " leave it out"
+                    f"{option.opts[0]} is not for 'plan {subcommand}': the options of that stand behind it"
                 )
         return
     if pages is None:

@@ -17,7 +17,12 @@ __all__ = ["tail"]
 @with_settings("kafka.bootstrap_servers", "kafka.events_topic")
 @click.option("--from-start", is_flag=True, help="Begin with the oldest event kept, not with the next one.")
 @click.option("--max-events", type=WholeNumber(min=1), metavar="N", help="Stop after so many events.")
-@click.option("--idle-seconds", type=Number(min=0), metavar="S", help="Stop this long after the last event.")
+@click.option(
+    "--idle-seconds",
+    type=Number(min=0),
+    metavar="S",
+    help="Stop this long after the last event, once all partitions are read to their ends.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Lines of JSON on a terminal too.")
 def tail(
     settings: Settings, max_events: int | None, idle_seconds: float | None, *, from_start: bool, as_json: bool

@@ -51,7 +51,7 @@ async def require_agreement(settings: Settings, partitions: int, *, is_start: bo
     Args:
         settings: those of the daemons.
         partitions: how many the pages topic has.
-        is_start: whether a daemon is to start: the topic must also have the records at the committed offsets,
+        is_start: whether a daemon is to start: none of the records at the committed offsets may be deleted,
             unless `kafka.out_of_range` and `kafka.first_start` say where to start instead.
 
     Raises:

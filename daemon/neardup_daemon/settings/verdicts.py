@@ -207,7 +207,7 @@ class Verdict(Section, frozen=True):
         int,
         Meta(
             ge=0,
-            le=10**15,
+            le=(1 << 63) - 1,
             description="Number of the policy. Increase it by one to change settings that verdicts depend"
             " on in a namespace with pages.",
         ),

@@ -226,7 +226,8 @@ class StartOffsets:
     async def _check_starts(self, consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition]) -> None:
         """Raise for partitions whose first read raises: without a committed offset, or without its record.
 
-        What grows while daemons run is read first where it may only be smaller.
+        What grows while daemons run is read first where it may only be smaller. An offset above the end is
+        not refused: an open transaction hides the end of its partition.
         """
         floors = await self._finished_below(partitions)
         beginnings = await consumer.beginning_offsets(partitions)

@@ -55,7 +55,8 @@ def host_names() -> Iterator[None]:
         yield
     except UnicodeError as error:
         raise ConfigError(
-            f"a broker's name cannot be one of a host ({error}): correct kafka.bootstrap_servers"
+            f"a broker's name cannot be one of a host ({error}): correct kafka.bootstrap_servers, or"
+            " advertised.listeners of the brokers"
         ) from error
 
 
