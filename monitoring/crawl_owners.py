@@ -11,12 +11,12 @@ _FOUND: Final = Row(
     (
         Panel(
             "Share of duplicates",
-            "Duplicates among the pages that were judged.",
+            "Duplicates among the pages that were judged; none too short.",
             "percentunit",
             (
                 Query(
                     'sum(increase(neardup_outcomes_total{job=~"$job", outcome="duplicate"}[$__range])) / sum('
-                    'increase(neardup_outcomes_total{job=~"$job", outcome=~"unique|duplicate|undecided"}[$__range]))'
+                    'increase(neardup_outcomes_total{job=~"$job", outcome=~"unique|duplicate|archived"}[$__range]))'
                 ),
             ),
             kind="stat",
@@ -65,7 +65,7 @@ _FOUND: Final = Row(
             (
                 Query(
                     'sum(rate(neardup_outcomes_total{job=~"$job", outcome="duplicate"}[$__rate_interval])) / sum('
-                    'rate(neardup_outcomes_total{job=~"$job", outcome=~"unique|duplicate|undecided"}'
+                    'rate(neardup_outcomes_total{job=~"$job", outcome=~"unique|duplicate|archived"}'
                     "[$__rate_interval]))"
                 ),
             ),
@@ -183,10 +183,11 @@ _TRUST: Final = Row(
             ),
         ),
         Panel(
-            "Sites whose frame is known",
-            "settled: at least 64 pages counted; young: fewer.",
+            "Sites whose frame is cached, in the daemon with most",
+            "settled: at least 64 pages counted; young: fewer; full: frames.max_lines reached, some of its frame"
+            " may be unknown.",
             "short",
-            (Query('sum by (state) (neardup_frame_sites{job=~"$job"})', "{{state}}"),),
+            (Query('max by (state) (neardup_frame_sites{job=~"$job"})', "{{state}}"),),
         ),
         Panel(
             "Pages like archived ones",

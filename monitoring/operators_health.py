@@ -188,7 +188,7 @@ QUERY_API: Final = Row(
                     "sum by (endpoint)"
                     ' (rate(neardup_api_request_duration_seconds_sum{job=~"$job"}[$__rate_interval]))'
                     " / clamp_min(sum by (endpoint)"
-                    ' (rate(neardup_api_request_duration_seconds_count{job=~"$job"}[$__rate_interval])), 0.001)',
+                    ' (rate(neardup_api_request_duration_seconds_count{job=~"$job"}[$__rate_interval])), 1e-9)',
                     "{{endpoint}}",
                 ),
             ),
