@@ -5,21 +5,18 @@ import shlex
 import signal
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import redis
-from aiokafka import OffsetAndMetadata, TopicPartition
 from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.fold import Fold
 from neardup_stream.message import Message
-from neardup_stream.streams.kafka.admin import commit_for_group
-from neardup_stream.streams.kafka.config import KafkaConnection
 from neardup_stream.wire.events import from_message
 from tests.chaos.crawl import crawl
 from tests.chaos.fleet import serving
@@ -31,66 +28,11 @@ from tests.servers.process import is_paused, wait_until
 from tests.servers.program import piped_program
 from tests.servers.redis import start_redis
 from tests.system.conftest import Site
+from tests.system.own_redis import DAEMONS, PARTITIONS, QUIET_SECONDS, Own
 from tests.system.test_run import publish
 
 RECORDS = 800
-PARTITIONS = 4
-DAEMONS = 2
-QUIET_SECONDS = 90
 SHORT_SESSION = "kafka.session_timeout_seconds=3"  # the group has members until then, and `recover` waits
-
-
-class Own(NamedTuple):
-    """Topics of which each event has its place in one order, and a Redis that may be emptied."""
-
-    site: Site
-    client: redis.Redis
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """Of daemons and commands."""
-        return self.site.settings
-
-    def finish(self, messages: Sequence[Message]) -> None:
-        """Let daemons finish some records, and stop them."""
-        publish(self.site, messages)
-        with ExitStack() as stack:
-            daemons = serving(stack, self.settings, DAEMONS)
-            wait_until_quiet(self.settings, QUIET_SECONDS)
-            for daemon in daemons:
-                daemon.signal(signal.SIGTERM)
-            assert {daemon.wait() for daemon in daemons} == {0}
-
-    def commit(self, offset: int) -> None:
-        """Commit an offset of each partition, in the group of the daemons."""
-        group = Settings.load(overrides=self.settings).kafka.group_id
-        connection = KafkaConnection(bootstrap_servers=self.site.broker.bootstrap_servers)
-        pages = (TopicPartition(self.site.topics[0], number) for number in range(PARTITIONS))
-        offsets = dict.fromkeys(pages, OffsetAndMetadata(offset, ""))
-        asyncio.run(commit_for_group(connection, group, offsets))
-
-    def recover(self) -> str:
-        """Run `recover`, and return its output."""
-        run = self.site.call("recover")
-        assert run.returncode == 0, run.stderr.decode()
-        return run.stdout.decode()
-
-    def copy(self, pattern: str = "*") -> dict[bytes, bytes]:
-        """Return some keys as they are."""
-        return {key: self.client.dump(key) or b"" for key in self.client.scan_iter(pattern)}
-
-    def put_back(self, copy: Mapping[bytes, bytes], pattern: str = "*") -> None:
-        """Make those keys what they were; others that match are lost."""
-        for key in self.client.scan_iter(pattern):
-            self.client.delete(key)
-        for key, dumped in copy.items():
-            self.client.restore(key, 0, dumped)
-
-    def refusal(self) -> str:
-        """Return the last line of a daemon that does not start."""
-        with start_daemon(self.settings) as daemon:
-            assert daemon.wait() == 2
-            return daemon.log().splitlines()[-1]
 
 
 @pytest.fixture
@@ -101,6 +43,13 @@ def own(site: Site) -> Iterator[Own]:
         site = replace(site, settings=(*site.settings, f"redis.url={server.url}"))
         site.broker.create_topics({pages: PARTITIONS, events: 1, dead_letters: 1})
         yield Own(site, client)
+
+
+def folded(events: Sequence[Message]) -> Fold:
+    fold = Fold()
+    for event in events:
+        fold.feed(from_message(event))
+    return fold
 
 
 def page_of(message: Message) -> str:
@@ -131,9 +80,7 @@ def deletions_for_another_text(
 def check(own: Own, messages: Sequence[Message]) -> list[Message]:
     """Everything agrees; returns the events."""
     events = own.site.messages(own.site.topics[1])
-    fold = Fold()
-    for event in events:
-        fold.feed(from_message(event))
+    fold = folded(events)
     expected = expected_partition(messages)
     assert violations(own.settings) == []
     assert frozenset(fold.clusters().values()) == expected
@@ -210,6 +157,30 @@ def test_pages_that_were_published_and_not_committed_are_judged_once_daemons_run
     assert "published as undecided (lost), with no record among those judged again" in said
     assert "gone from the topic" not in said
     check(own, messages)
+
+
+@pytest.mark.timeout(300)
+def test_a_recovery_that_was_killed_while_it_published_leaves_no_page_without_a_correction(own: Own) -> None:
+    own.finish(crawl(2 * RECORDS, seed=12))  # more corrections than are sent at once
+    events = own.site.topics[1]
+    before = folded(own.site.messages(events))
+    held = frozenset[str]().union(*before.clusters().values())
+    own.commit(100)
+    own.client.flushall()
+
+    killed = own.site.call("recover", settings=["failpoints.kill=after events.send 1"])
+    first = folded(own.site.messages(events))
+    said = own.recover()
+    second = folded(own.site.messages(events))
+    said_again = own.recover()
+
+    assert killed.returncode == -signal.SIGKILL
+    assert before.index < first.index < second.index
+    unnamed = [page for page in held if not first.version_of(page)]
+    assert unnamed
+    assert [page for page in unnamed if not second.version_of(page)] == []
+    assert f"{len(unnamed)} pages that subscribers held in clusters" in said
+    assert "that subscribers held in clusters" not in said_again
 
 
 def test_messages_of_the_events_topic_that_are_no_events_are_counted(own: Own) -> None:

@@ -1,5 +1,14 @@
-"""Fold the retained events to what subscribers hold of the pages of a namespace, for `recover`."""
+"""Fold the retained events to what subscribers hold of the pages of a namespace, for `recover`.
 
+A subscriber acts on the events of one index after the other, and the first event of a later index takes
+nothing back: a copy that was deleted stays deleted until an event names its page. So what an index said of a
+page holds until a later one names the page. Each recovery that ended has named all pages that earlier
+indexes had in clusters. One that was killed while it published has named some, and the next one owes the
+others their events. So does one after an index that was made anew in the same topic without any recovery, as
+after Redis was emptied and the offsets were set back: it names only the pages that it has in clusters.
+"""
+
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -24,19 +33,20 @@ __all__ = ["PublishedPages"]
 
 
 class PublishedPages:
-    """Folds the events of one namespace.
+    """Folds the events of one namespace, those of each index by themselves, in any order.
+
+    Memory: of a `Fold` for each index of which events are retained.
 
     Args:
         namespace: events of others are passed over.
 
     Attributes:
-        fold: of its latest index.
         highest_version: of any page, in any index.
         unreadable_count: messages that are no events.
     """
 
     def __init__(self, namespace: str) -> None:
-        self.fold = Fold()
+        self._folds: defaultdict[str, Fold] = defaultdict(Fold)
         self.highest_version = 0
         self.unreadable_count = 0
         self._prefix = event_source(namespace)
@@ -55,13 +65,24 @@ class PublishedPages:
                     self.highest_version = max(self.highest_version, version)
                     if url != page_id:
                         self._urls[page_id] = url
-                self.fold.feed(event)
+                self._folds[event.index or ""].feed(event)
             except (CorruptData, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 self.unreadable_count += 1
 
+    @property
+    def index(self) -> str:
+        """Token of the latest index; empty before any event, and for one without."""
+        return max(self._folds, default="")
+
     def clustered(self) -> set[str]:
-        """Return the ids of pages that are in clusters of two or more."""
-        return {page_id for members in self.fold.clusters().values() for page_id in members}
+        """Return the ids of pages that were in clusters of two or more in the last index that names them."""
+        clustered: set[str] = set()
+        named: set[str] = set()
+        for _, fold in sorted(self._folds.items(), reverse=True):
+            members = (page_id for pages in fold.clusters().values() for page_id in pages)
+            clustered.update(page_id for page_id in members if page_id not in named)
+            named.update(fold.knowledge.places)
+        return clustered
 
     def url_of(self, page_id: str) -> str:
         """Return the address of a page, as an event named it."""

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 
+from neardup_daemon.failpoints import with_failpoints
 from neardup_daemon.inspect.published_pages import PublishedPages
 from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.settings.settings import Settings
@@ -57,7 +58,8 @@ class Publisher:
             begin: called once the topic can be written, before anything is.
         """
         waiting: list[Message] = []
-        async with kafka_sink(self._settings, self._settings.kafka.events_topic) as sink:
+        async with kafka_sink(self._settings, self._settings.kafka.events_topic) as opened:
+            sink = with_failpoints("events", opened, self._settings.failpoints.points())
             await begin()
             async for event in self._events():
                 waiting.append(to_message(event, sink.max_message_bytes))

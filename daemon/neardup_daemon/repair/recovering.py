@@ -138,7 +138,7 @@ async def _recover(
         await _remove_others(client, name)  # what was left by recoveries that did not end
         agreed = policy(settings)
         await check_policy(client, name, agreed)
-        namespace = await plan_successor(client, name, schema(settings), published.fold.index)
+        namespace = await plan_successor(client, name, schema(settings), published.index)
         namespace = replace(namespace, version_floor=published.highest_version + 1)
         stores = replace(await create_stores(settings, client, namespace), policy=agreed)
         log_event(_logger, "recovery_started", index=namespace.token, schema=namespace.schema_id)
