@@ -21,7 +21,7 @@ from neardup_stream.wire.events import from_message
 from tests.chaos.crawl import crawl
 from tests.chaos.fleet import serving
 from tests.chaos.judging import stored_partition, violations, wait_until_quiet
-from tests.chaos.moving_crawl import expected_partition, family_of
+from tests.chaos.moving_crawl import expected_partition, families_of_pages, family_of
 from tests.kafka_topics import delete_below
 from tests.servers.daemon import start_daemon
 from tests.servers.process import is_paused, wait_until
@@ -190,6 +190,26 @@ def test_messages_of_the_events_topic_that_are_no_events_are_counted(own: Own) -
     publish(replace(own.site, topics=(events, *own.site.topics[1:])), [Message(key=None, value=b"rubbish")])
 
     assert f"1 message of {events} could not be read as events" in own.recover()
+
+
+def test_events_that_are_gone_are_named_and_each_page_has_one_where_that_is_asked_for(own: Own) -> None:
+    messages = crawl(RECORDS // 8, seed=12)
+    own.finish(messages)
+    own.client.flushall()
+    events = own.site.topics[1]
+    end = len(own.site.messages(events))
+    asyncio.run(delete_below(own.site.broker.bootstrap_servers, events, end, 1))
+
+    said = own.recover()
+    corrected = folded(own.site.messages(events))
+    again = own.site.call("recover", settings=["events.unique=true", "events.undecided=true"])
+    renamed = folded(own.site.messages(events))
+
+    pages = families_of_pages(messages)
+    assert f"partition 0 of {events}: the events before offset {end} are gone" in said
+    assert [page for page in pages if not corrected.version_of(page)]
+    assert again.returncode == 0
+    assert [page for page in pages if not renamed.version_of(page)] == []
 
 
 def test_an_index_that_is_lost_before_the_first_commit_is_recovered(own: Own) -> None:

@@ -1,6 +1,7 @@
 """`recover`: rebuild an index that lost decisions, from the topics."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +10,9 @@ from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stopped, unless_stopped
 from neardup_daemon.terminal import counted, printable
+
+if TYPE_CHECKING:
+    from neardup_daemon.repair.recovering import Recovered
 
 __all__ = ["recover"]
 
@@ -50,8 +54,15 @@ def recover(settings: Settings, *, accepts_loss: bool) -> int:
     )
     for number, first in sorted(done.deleted_before.items()):
         click.echo(f"partition {number}: the records before offset {first:,} are gone from the topic")
+    topic = settings.kafka.events_topic
+    for number, first in sorted(done.events_deleted_before.items()):
+        click.echo(f"partition {number} of {topic}: the events before offset {first:,} are gone")
+    if done.events_deleted_before:
+        click.echo(
+            "pages that were in clusters by those alone have a correction only where they are in one now; for"
+            " an event of each page run it again with --set events.unique=true --set events.undecided=true"
+        )
     if done.unreadable_count:
-        topic = settings.kafka.events_topic
         click.echo(f"{counted(done.unreadable_count, 'message')} of {topic} could not be read as events")
     if done.waiting_count:
         click.echo(
@@ -65,13 +76,17 @@ def recover(settings: Settings, *, accepts_loss: bool) -> int:
         for page_id in done.lost[:_SHOWN]:
             click.echo(f"  {printable(page_id)}")
     if not done.is_tidy:
-        click.echo(
-            "keys of former indexes are left, as this user lacks the right +scan; once it is granted, the"
-            " next 'recover' removes all of them"
-        )
-        if done.former_keys:
-            click.echo("or another user removes those of the index that was replaced:")
-            scan = f"redis-cli --scan --pattern '{done.former_keys}'"
-            click.echo(f"  {scan} | tr '\\n' '\\0' | xargs -0 -n 1000 redis-cli unlink")
-            click.echo("in a cluster on every master, key by key (docs/upgrading.md)")
+        _say_what_is_left(done)
     return 0
+
+
+def _say_what_is_left(done: "Recovered") -> None:
+    click.echo(
+        "keys of former indexes are left, as this user lacks the right +scan; once it is granted, the"
+        " next 'recover' removes all of them"
+    )
+    if done.former_keys:
+        click.echo("or another user removes those of the index that was replaced:")
+        scan = f"redis-cli --scan --pattern '{done.former_keys}'"
+        click.echo(f"  {scan} | tr '\\n' '\\0' | xargs -0 -n 1000 redis-cli unlink")
+        click.echo("in a cluster on every master, key by key (docs/upgrading.md)")

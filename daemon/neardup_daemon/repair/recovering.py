@@ -10,7 +10,7 @@ further index.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import time
 from typing import NamedTuple
@@ -74,7 +74,9 @@ class Recovered(NamedTuple):
         event_count: corrections that were published.
         waiting_count: records behind those that the group has committed, which daemons judge once they run.
         lost: ids of pages that subscribers held in a cluster and of which no record was judged again.
-        deleted_before: by partition number, the first offset that is kept, where earlier records are gone.
+        deleted_before: by partition number of the pages topic, the first offset that is kept, where earlier
+            records are gone.
+        events_deleted_before: the same of the events topic.
         is_tidy: whether no keys of former indexes are left; the user may not look for them without `scan`.
         former_keys: a pattern that matches those of the index that was replaced; None where none was known.
         unreadable_count: messages of the events topic that are no events.
@@ -87,6 +89,7 @@ class Recovered(NamedTuple):
     waiting_count: int
     lost: list[str]
     deleted_before: dict[int, int]
+    events_deleted_before: dict[int, int]
     is_tidy: bool
     former_keys: str | None
     unreadable_count: int
@@ -134,7 +137,7 @@ async def _recover(
     async with pages_snapshot(settings) as pages:
         if not accepts_loss:
             await require_records(client, settings, committed, pages.beginnings)
-        published = await _read_events(settings)
+        published, events_beginnings = await _read_events(settings)
         await _remove_others(client, name)  # what was left by recoveries that did not end
         agreed = policy(settings)
         await check_policy(client, name, agreed)
@@ -167,6 +170,7 @@ async def _recover(
         deleted_before={
             one.number: first for one, first in pages.beginnings.items() if first > 0 and committed.get(one)
         },
+        events_deleted_before={one.number: first for one, first in events_beginnings.items() if first > 0},
         is_tidy=is_tidy,
         former_keys=f"{index_prefix(name, former)}*" if former else None,
         unreadable_count=published.unreadable_count,
@@ -197,13 +201,14 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
     return committed
 
 
-async def _read_events(settings: Settings) -> PublishedPages:
+async def _read_events(settings: Settings) -> tuple[PublishedPages, Mapping[Partition, int]]:
+    """Return what subscribers hold by the events that are retained, and the first offsets of these."""
     published = PublishedPages(settings.redis.namespace)
     topic = settings.kafka.events_topic
     async with topic_snapshot(settings, topic) as events:
         async for records in events.records():
             published.feed(records)
-    return published
+        return published, events.beginnings
 
 
 async def _judge_again(
