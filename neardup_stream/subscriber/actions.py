@@ -44,7 +44,8 @@ class Actions:
     as a duplicate, however long the process was down. A page that was forgotten is deleted at once, because
     that was asked for. While you do not hold the representative, its copies are put off, each time by
     `delete_after_seconds`, or by a minute if that is longer. A page that is needed and that you deleted
-    before is fetched again.
+    before is fetched again, after `delete_after_seconds` where no event says what became of it: its
+    representative left or expired, or a later index has not named it.
 
     An exception of one of your methods ends `act`. The page at fault and all pages behind it are due at the
     next call, in this process or after a restart, even if their status has changed back: every step is
@@ -95,12 +96,13 @@ class Actions:
     def _delete_copies(self, now: float) -> None:
         """Delete the copies whose time has come, or put them off while their representative is not held.
 
-        Those whose cluster has had no representative for so long are fetched if they are deleted already.
+        Those whose cluster has had no representative for so long, and those that a later index has not named,
+        are fetched if they are deleted already.
         """
         fold, missing = self._subscription.fold, set[str]()
         for page_id in self._subscription.deletions(now):
             kept = fold.status(page_id).duplicate_of
-            if kept is None:  # no other page of the cluster may be left: expiry publishes no event
+            if kept is None:  # no other page may stand for it: expiry publishes no event
                 self._fetch_if_missing(page_id)
                 self._subscription.delete_never(page_id)
                 continue
@@ -139,10 +141,9 @@ class Actions:
             self._redirect(change)
             if after.is_needed:
                 self._fetch_if_missing(page_id)
-            if after.is_needed or after.cluster_id is None:
                 self._subscription.delete_never(page_id)
-            else:  # the next representative is to come
-                self._delete_later(page_id)
+            elif change.before.cluster_id is not None or after.cluster_id is not None:
+                self._delete_later(page_id)  # the next representative is to come, or what a later index says
 
     def _delete_later(self, page_id: str) -> None:
         self._subscription.delete_later(page_id, self._clock() + self._delete_after_seconds)

@@ -58,7 +58,8 @@ class Knowledge:
         places: by page id.
         accounts: by surviving cluster id.
         absorbed_by: the survivor of each absorbed cluster, which may be absorbed itself.
-        urls: of the version in `places`, by page id, where the URL is not the id.
+        urls: of the version in `places`, by page id, where the URL is not the id; of a page that no event of
+            the latest index names, as the earlier ones had it.
     """
 
     index: str = ""
@@ -103,7 +104,7 @@ class ClusterFold:
         if not facts or index < self.index:
             return
         if index > self.index:
-            self.knowledge = Knowledge(index)
+            self._begin(index)
         for fact in facts:
             match fact:
                 case Put():
@@ -188,6 +189,16 @@ class ClusterFold:
         Cost: all pages ever named are looked at.
         """
         return frozenset(filter(self.is_deletable, self.knowledge.places))
+
+    def _begin(self, index: str) -> None:
+        """Forget all that earlier indexes have said, but for the addresses of pages that are not gone."""
+        places = self.knowledge.places
+        urls = {
+            page_id: url
+            for page_id, url in self.knowledge.urls.items()
+            if page_id not in places or not places[page_id].is_gone
+        }
+        self.knowledge = Knowledge(index, urls=urls)
 
     def _put(self, fact: Put) -> None:
         page, knowledge = fact.page, self.knowledge

@@ -18,6 +18,7 @@ CREATE TABLE IF NOT EXISTS places (
   page_id TEXT PRIMARY KEY, version INTEGER NOT NULL, has_left INTEGER NOT NULL, is_gone INTEGER NOT NULL,
   cluster_id TEXT NOT NULL, url TEXT
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS former_urls (page_id TEXT PRIMARY KEY, url TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS accounts (
   cluster_id TEXT PRIMARY KEY, epoch INTEGER NOT NULL, page_id TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -51,11 +52,15 @@ def load_knowledge(database: sqlite3.Connection) -> Knowledge:
     knowledge = Knowledge()
     with closing(database.execute("SELECT value FROM facts WHERE name = 'index'")) as rows:
         knowledge.index = next((value for (value,) in rows), "")
+    with closing(database.execute("SELECT * FROM former_urls")) as rows:
+        knowledge.urls = dict(rows)
     with closing(database.execute("SELECT * FROM places")) as rows:
         for page_id, version, has_left, is_gone, cluster_id, url in rows:
             knowledge.places[page_id] = Place(version, bool(has_left), bool(is_gone), cluster_id)
             if url is not None:
                 knowledge.urls[page_id] = url
+            else:
+                knowledge.urls.pop(page_id, None)
     with closing(database.execute("SELECT * FROM accounts")) as rows:
         knowledge.accounts = {cluster_id: Account(epoch, page_id) for cluster_id, epoch, page_id in rows}
     with closing(database.execute("SELECT * FROM absorbed")) as rows:
@@ -81,8 +86,10 @@ def save_knowledge(
         is_new_index: what was known before no longer holds: tables are emptied first.
     """
     if is_new_index:
-        for table in ("places", "accounts", "absorbed"):
+        for table in ("places", "accounts", "absorbed", "former_urls"):
             database.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
+        former_urls = (each for each in knowledge.urls.items() if each[0] not in knowledge.places)
+        database.executemany("INSERT INTO former_urls VALUES (?, ?)", former_urls)
     database.execute("INSERT OR REPLACE INTO facts VALUES ('index', ?)", (knowledge.index,))
     known = [(page_id, knowledge.places[page_id]) for page_id in page_ids if page_id in knowledge.places]
     database.executemany(

@@ -141,6 +141,26 @@ class Shelf:
 
 @settings(max_examples=60)
 @given(history=histories, random=randoms)
+def test_after_a_later_index_every_page_is_held_that_is_no_duplicate_there_and_was_not_forgotten(
+    history: Sequence[Step], random: Random
+) -> None:
+    events = published(history, random, new_index=True)
+    shelf, now = Shelf(), 0.0
+    forgotten = {event.subject for event in events if event.type == "io.neardup.gone.v1"}
+    with state_file() as path, Subscription(path) as subscription:
+        actions = Actions(subscription, shelf, delete_after_seconds=2, clock=lambda: now)
+        for number, event in enumerate(events):
+            subscription.feed(event, TOPIC, 0, number)
+            now += 1
+            actions.act({(TOPIC, 0): number + 1})
+        now += 100
+        for _ in range(3):
+            actions.act({(TOPIC, 0): len(events)})
+        assert set("abcdef") - shelf.held <= subscription.fold.deletable() | forgotten
+
+
+@settings(max_examples=60)
+@given(history=histories, random=randoms)
 def test_the_last_copy_of_a_text_is_never_deleted_and_in_the_end_all_others_are(
     history: Sequence[Step], random: Random
 ) -> None:

@@ -59,7 +59,7 @@ class Pages:
 
     def delete(self, page_id: str, version: int) -> None:
         self._note("delete", page_id, str(version))
-        self.held.remove(page_id)
+        self.held.discard(page_id)
 
     def forget(self, page_id: str, version: int) -> None:
         self._note("forget", page_id, str(version))
@@ -87,11 +87,11 @@ class Subscriber:
         self._count = 0
         self._start()
 
-    def take(self, events: Iterable[EventData]) -> list[Act]:
-        """Return what the pages are asked after these events, without waiting."""
+    def take(self, events: Iterable[EventData], index: str = "") -> list[Act]:
+        """Return what the pages are asked after these events of an index, without waiting."""
         self.pages.asked.clear()
         for event in events:
-            read = read_event(event, event_id=str(self._count))
+            read = read_event(event, index, event_id=str(self._count))
             self.subscription.feed(read, "events", 0, self._count)
             self._count += 1
         self.act(self._count)
