@@ -10,7 +10,7 @@ from .tracked import Change
 __all__ = ["Actions", "Pages"]
 
 _ASK_AGAIN_SECONDS: Final = 60.0
-"""At least so long after a page was found missing, it is asked for again."""
+"""At least so long after a page was found missing, it is looked for again."""
 
 
 class Pages(Protocol):
@@ -32,7 +32,7 @@ class Pages(Protocol):
         """Delete a forgotten page up to that version; nothing that you stored as a later one."""
 
     def fetch(self, page_id: str, url: str) -> None:
-        """Fetch a page again: it is needed, and you deleted it as a copy."""
+        """Fetch a page: it is needed, and you do not hold it. You may be asked while a request still runs."""
 
 
 class Actions:
@@ -43,9 +43,9 @@ class Actions:
     everything is read that was on the topic when its time came. So the last copy of a text is never deleted
     as a duplicate, however long the process was down. A page that was forgotten is deleted at once, because
     that was asked for. While you do not hold the representative, its copies are put off, each time by
-    `delete_after_seconds`, or by a minute if that is longer. A page that is needed and that you deleted
-    before is fetched again, after `delete_after_seconds` where no event says what became of it: its
-    representative left or expired, or a later index has not named it.
+    `delete_after_seconds`, or by a minute if that is longer, and it is fetched each time. A page that is
+    needed and that you deleted before is fetched again, after `delete_after_seconds` where no event says what
+    became of it: its representative left or expired, or a later index has not named it.
 
     An exception of one of your methods ends `act`. The page at fault and all pages behind it are due at the
     next call, in this process or after a restart, even if their status has changed back: every step is
@@ -96,8 +96,9 @@ class Actions:
     def _delete_copies(self, now: float) -> None:
         """Delete the copies whose time has come, or put them off while their representative is not held.
 
-        Those whose cluster has had no representative for so long, and those that a later index has not named,
-        are fetched if they are deleted already.
+        The representative is fetched then, once for all of its copies. Those whose cluster has had no
+        representative for so long, and those that a later index has not named, are fetched if they are
+        deleted already.
         """
         fold, missing = self._subscription.fold, set[str]()
         for page_id in self._subscription.deletions(now):
@@ -110,7 +111,9 @@ class Actions:
                 self._pages.delete(page_id, fold.version_of(page_id))
                 self._subscription.delete_never(page_id)
                 continue
-            missing.add(kept)
+            if kept not in missing:
+                missing.add(kept)
+                self._pages.fetch(kept, self._url_of(kept))
             self._subscription.delete_later(
                 page_id, now + max(self._delete_after_seconds, _ASK_AGAIN_SECONDS)
             )
