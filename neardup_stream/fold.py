@@ -15,7 +15,9 @@ class Fold(ClusterFold):
     """Takes in the events that `from_message` returns."""
 
     def feed(self, event: CloudEvent[msgspec.Raw]) -> None:
-        """Take in one event, of whatever type: other types, `contained` and `archived` change nothing.
+        """Take in one event, of whatever type: other types change nothing.
+
+        `contained` and `archived` change nothing either, unless they are the first of a later index.
 
         Raises:
             CorruptData: the data is not what the type promises; nothing was taken in.

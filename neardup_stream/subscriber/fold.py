@@ -95,13 +95,14 @@ class ClusterFold:
     def take_in(self, facts: Sequence[Fact], index: str) -> None:
         """Take in what one event adds.
 
-        The first event of a later index takes the place of all that earlier ones have said.
+        The first event of a later index takes the place of all that earlier ones have said, also one without
+        facts.
 
         Args:
             facts: of the event, as `facts_of` returns them.
             index: token of the event's index, empty for none.
         """
-        if not facts or index < self.index:
+        if index < self.index:
             return
         if index > self.index:
             self._begin(index)

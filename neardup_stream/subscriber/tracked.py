@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .decoding import CloudEvent
+from .events import EVENT_DATA
 from .facts import NOWHERE, Fact, Merged, facts_of
 from .fold import ClusterFold, Knowledge
 from .members import Members
@@ -73,13 +74,14 @@ class Fold(ClusterFold):
         """Take in one event and return what it changed.
 
         An event that came before, by its `source` and `id`, changes nothing. Types that concern no cluster
-        (`contained`, `archived`, and those of others) change nothing either.
+        (`contained`, `archived`) change nothing either, unless they are the first of a later index; those of
+        others never do.
         """
         facts = facts_of(event.type, event.data)
-        if not facts or event.index < self.index:
+        is_new_index = event.index > self.index and event.type in EVENT_DATA
+        if event.index < self.index or not (facts or is_new_index):
             return Effect()
         before: dict[str, PageStatus] = {}
-        is_new_index = event.index > self.index
         if is_new_index:
             before = {page_id: self.status(page_id) for page_id in self.knowledge.places}
             self._members = Members()

@@ -1,8 +1,12 @@
 """What becomes of deleted copies when an index is made anew, which names only what it has seen so far."""
 
+from dataclasses import replace
+
 import pytest
 
-from tests.events import At, duplicate, gone, representative_changed, unique
+from neardup_stream.subscriber import Effect
+from tests.events import At, contained, duplicate, gone, representative_changed, unique
+from tests.subscriptions import read_event
 from tests.unit.subscriber.acting import (
     COPIES,
     FIRST,
@@ -92,6 +96,22 @@ def test_a_page_that_was_forgotten_is_not_fetched_for_a_later_index(subscriber: 
 
     assert kinds(subscriber.wait(), "fetch") == []
     assert subscriber.subscription.fold.url_of("copy 1") == "copy 1"
+
+
+def test_an_event_that_concerns_no_cluster_begins_a_later_index_too(subscriber: Subscriber) -> None:
+    deleted(subscriber)
+
+    subscriber.take([contained("other")], LATER)
+
+    assert subscriber.subscription.fold.index == LATER
+    assert sorted(subscriber.wait()) == [("fetch", each, each) for each in COPIES]
+
+
+def test_an_event_of_others_begins_no_index(subscriber: Subscriber) -> None:
+    event = replace(read_event(OTHER), type="com.example.other", index="later")
+
+    assert subscriber.subscription.fold.feed(event) == Effect()
+    assert subscriber.subscription.fold.index == ""
 
 
 def test_a_copy_is_fetched_though_acting_upon_the_later_index_failed(subscriber: Subscriber) -> None:
