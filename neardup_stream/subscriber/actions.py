@@ -17,7 +17,11 @@ class Pages(Protocol):
     """Your pages: a database, a search index, a folder. Every call must be safe to repeat."""
 
     def has(self, page_id: str) -> bool:
-        """Return whether you still hold the page's content."""
+        """Return whether you still hold the page's content.
+
+        Return False also where the text you hold is of a later version than `Subscription.fold.version_of`
+        has: its event is not read yet.
+        """
 
     def mark_canonical(self, page_id: str, canonical_id: str | None) -> None:
         """Mark a page as a copy of another; None: it is no copy."""
