@@ -105,7 +105,7 @@ class ClusterFold:
         if index < self.index:
             return
         if index > self.index:
-            self._begin(index)
+            self.begin(index)
         for fact in facts:
             match fact:
                 case Put():
@@ -191,7 +191,7 @@ class ClusterFold:
         """
         return frozenset(filter(self.is_deletable, self.knowledge.places))
 
-    def _begin(self, index: str) -> None:
+    def begin(self, index: str) -> None:
         """Forget all that earlier indexes have said, but for the addresses of pages that are not gone."""
         places = self.knowledge.places
         urls = {

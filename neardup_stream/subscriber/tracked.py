@@ -85,7 +85,7 @@ class Fold(ClusterFold):
         if is_new_index:
             before = {page_id: self.status(page_id) for page_id in self.knowledge.places}
             self._members = Members()
-            self._begin(event.index)
+            self.begin(event.index)
         page_ids, cluster_ids = self._concerned(facts)
         representatives = {cluster_id: self.representative(cluster_id) for cluster_id in cluster_ids}
         for page_id in page_ids | self._absorbed_pages(facts):
