@@ -72,8 +72,8 @@ def read_settings(
         environ: variables; `setting_variables` says which of them count.
 
     Raises:
-        ConfigError: a source cannot be read, or names unknown settings or holds values that are not allowed;
-            all of those are reported.
+        ConfigError: a source cannot be read, or names unknown settings or holds values that are not allowed,
+            or values contradict each other; all are reported, of contradictions the first of each section.
     """
     known = known_settings(into)
     values: dict[str, object] = {}
