@@ -93,8 +93,8 @@ def forget(settings: Settings, ids: tuple[str, ...], file: Path) -> int:
 
         neardup-stream archive forget https://example.com/withdrawn october.nda
     """
-    misplaced = next((each for each in ids if _is(Path.is_file, Path(each))), None)
-    if not _is(Path.exists, file) and misplaced is not None:
+    files = (each for each in ids if _is(Path.is_file, Path(each)))
+    if not _is(Path.exists, file) and (misplaced := next(files, None)) is not None:
         raise click.UsageError(f"give the archive after the pages: archive forget ID… {misplaced}")
     from neardup_daemon.failpoints import failing_steps  # noqa: PLC0415 - the same
     from neardup_daemon.repair.archive_forgetting import forget_in_archive  # noqa: PLC0415 - the kernel is not for --help
