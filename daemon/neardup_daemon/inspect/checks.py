@@ -10,7 +10,7 @@ from neardup_daemon.clocks import require_same_time
 from neardup_daemon.index_schema import schema
 from neardup_daemon.inspect.committed_offsets import check_committed
 from neardup_daemon.inspect.findings import Finding
-from neardup_daemon.inspect.start_checks import judge_http, judge_tracing, unresolved
+from neardup_daemon.inspect.start_checks import judge_host, judge_http, judge_tracing
 from neardup_daemon.policy import policy
 from neardup_daemon.query_api.access import Access, server_tls
 from neardup_daemon.settings.query_api import Api
@@ -120,8 +120,8 @@ def judge_api(api: Api) -> Iterator[Finding]:
     except ConfigError as error:
         yield Finding("bad", f"api: {error}")
         return
-    if (reason := unresolved(api.host.strip("[]"))) is not None:
-        yield Finding("bad", f"api: api.host {api.host!r} is no address: {reason}; correct it")
+    if bad := list(judge_host("api", api.host.strip("[]"), api.host)):
+        yield from bad
         return
     needed = [
         name

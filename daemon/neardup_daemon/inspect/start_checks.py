@@ -9,13 +9,12 @@ from neardup_daemon.settings.reporting import Http, Tracing
 from neardup_daemon.telemetry.tracing import require_tracing
 from neardup_stream.errors import ConfigError
 
-__all__ = ["judge_http", "judge_tracing", "unresolved"]
+__all__ = ["judge_host", "judge_http", "judge_tracing"]
 
 
 def judge_http(http: Http) -> Iterator[Finding]:
     """Yield why a daemon could not serve its metrics, unless another program has the port."""
-    if (reason := unresolved(http.host)) is not None:
-        yield Finding("bad", f"http: http.host {http.host!r} is no address: {reason}; correct it")
+    yield from judge_host("http", http.host, http.host)
 
 
 def judge_tracing(tracing: Tracing) -> Iterator[Finding]:
@@ -28,13 +27,18 @@ def judge_tracing(tracing: Tracing) -> Iterator[Finding]:
         yield Finding("bad", f"tracing: {error}")
 
 
-def unresolved(host: str) -> str | None:
-    """Return why a host has no address to listen on; None if it has one.
+def judge_host(section: str, host: str, written: str) -> Iterator[Finding]:
+    """Yield why a host has no address to listen on.
+
+    Args:
+        section: of the setting.
+        host: without brackets.
+        written: the setting.
 
     Cost: asks the system's resolver, which may wait for DNS.
     """
     try:
         socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, ValueError) as error:  # ValueError: it cannot be a name of a host
-        return reason_of(error)
-    return None
+        reason = reason_of(error)
+        yield Finding("bad", f"{section}: {section}.host {written!r} is no address: {reason}; correct it")
