@@ -139,23 +139,31 @@ class Shelf:
         self.held.add(page_id)
 
 
+def acting(subscription: Subscription, shelf: Shelf, events: Sequence[CloudEvent]) -> Iterator[None]:
+    """Act after each event, and yield; in the end until nothing is due any more."""
+    now = 0.0
+    actions = Actions(subscription, shelf, delete_after_seconds=2, clock=lambda: now)
+    for number, event in enumerate(events):
+        subscription.feed(event, TOPIC, 0, number)
+        now += 1
+        actions.act({(TOPIC, 0): number + 1})
+        yield
+    now += 100
+    for _ in range(3):
+        actions.act({(TOPIC, 0): len(events)})
+
+
 @settings(max_examples=60)
 @given(history=histories, random=randoms)
 def test_after_a_later_index_every_page_is_held_that_is_no_duplicate_there_and_was_not_forgotten(
     history: Sequence[Step], random: Random
 ) -> None:
     events = published(history, random, new_index=True)
-    shelf, now = Shelf(), 0.0
+    shelf = Shelf()
     forgotten = {event.subject for event in events if event.type == "io.neardup.gone.v1"}
     with state_file() as path, Subscription(path) as subscription:
-        actions = Actions(subscription, shelf, delete_after_seconds=2, clock=lambda: now)
-        for number, event in enumerate(events):
-            subscription.feed(event, TOPIC, 0, number)
-            now += 1
-            actions.act({(TOPIC, 0): number + 1})
-        now += 100
-        for _ in range(3):
-            actions.act({(TOPIC, 0): len(events)})
+        for _ in acting(subscription, shelf, events):
+            pass
         assert set("abcdef") - shelf.held <= subscription.fold.deletable() | forgotten
 
 
@@ -166,20 +174,13 @@ def test_the_last_copy_of_a_text_is_never_deleted_and_in_the_end_all_others_are(
 ) -> None:
     model = Model(publishes_unique=False)
     events = disordered(read_events(event for step in history for event in model.do(step)), random)
-    shelf, now = Shelf(), 0.0
+    shelf = Shelf()
     forgotten = {event.subject for event in events if event.type == "io.neardup.gone.v1"}
     with state_file() as path, Subscription(path) as subscription:
-        actions = Actions(subscription, shelf, delete_after_seconds=2, clock=lambda: now)
-        for number, event in enumerate(events):
-            subscription.feed(event, TOPIC, 0, number)
-            now += 1
-            actions.act({(TOPIC, 0): number + 1})
+        for _ in acting(subscription, shelf, events):
             for cluster_id, members in subscription.fold.clusters().items():
                 if subscription.fold.representative(cluster_id) and not members & forgotten:
                     assert members & shelf.held
-        now += 100
-        for _ in range(3):
-            actions.act({(TOPIC, 0): len(events)})
         fold = subscription.fold
         agree(fold, model)
         for members in model.clusters().values():

@@ -3,10 +3,12 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
+from itertools import count
 from typing import Any
 
 from neardup_stream.clusters.placements import AlreadyDecided, Decided
 from neardup_stream.clusters.requests import PageVersion
+from neardup_stream.errors import StoreUnavailable
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
@@ -21,7 +23,7 @@ from neardup_stream.stores.page_record import PageRecord, PageState
 from neardup_stream.stores.protocol import all_records
 from tests.doubles.tables import MemoryTables
 
-__all__ = ["CONFIG", "DAY", "KEY", "START", "World", "at", "handle", "page"]
+__all__ = ["CONFIG", "DAY", "KEY", "START", "World", "at", "cut_at", "handle", "page"]
 
 KEY = bytes(16)
 DAY = 86_400
@@ -29,6 +31,17 @@ START = 1_790_000_000
 CONFIG = RetentionConfig(page_seconds=10 * DAY, stub_seconds=2 * DAY)
 
 Hook = Callable[[], Awaitable[None]]
+
+
+def cut_at(call: int) -> Hook:
+    """Return a hook that cuts one call of the stores off, by its number from 1."""
+    calls = count(1)
+
+    async def cut() -> None:
+        if next(calls) == call:
+            raise StoreUnavailable("cut")
+
+    return cut
 
 
 class Hooked:

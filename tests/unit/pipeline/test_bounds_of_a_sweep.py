@@ -7,7 +7,7 @@ from neardup_stream.page import Handle
 from neardup_stream.pipeline.retention import Swept
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.protocol import RecordChange, WalkedRecords
-from tests.unit.pipeline.retained_pages import DAY, World, at, handle, page
+from tests.unit.pipeline.retained_pages import DAY, World, at, cut_at, handle, page
 
 
 class WideRecords(MemoryRecords):
@@ -46,18 +46,10 @@ async def swept_at_the_second_attempt(cut_before: int) -> tuple[Swept, bool]:
     await world.crawl(0, *(f"page-{number}" for number in range(6)), *map("short-{}".format, range(4)))
     await world.crawl(9, *(f"young-{number}" for number in range(6)))
     world.families.link(handle("page-0"), handle("young-0"))
-    calls = 0
-
-    async def blow() -> None:
-        nonlocal calls
-        calls += 1
-        if calls == cut_before:
-            raise StoreUnavailable("cut")
-
-    swept = Swept()
+    swept, sweeper = Swept(), world.sweeper(cut_at(cut_before))
     for attempt in range(2):
         try:
-            await world.sweeper(blow).sweep(at(11), swept=swept)
+            await sweeper.sweep(at(11), swept=swept)
         except StoreUnavailable:
             continue
         return swept, attempt > 0

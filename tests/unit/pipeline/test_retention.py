@@ -13,7 +13,7 @@ from neardup_stream.pipeline.forgetting import forget
 from neardup_stream.pipeline.retention import SWEPT_AT_ONCE, RetentionConfig
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.protocol import RankWrite, RecordChange
-from tests.unit.pipeline.retained_pages import DAY, KEY, START, World, at, handle, page
+from tests.unit.pipeline.retained_pages import DAY, KEY, START, World, at, cut_at, handle, page
 
 
 async def test_a_page_that_was_not_seen_for_long_leaves_a_stub_and_no_entries() -> None:
@@ -258,18 +258,10 @@ async def test_a_sweep_that_is_cut_anywhere_is_finished_by_the_next() -> None:
         world = World()
         await world.crawl(0, *(f"page-{number}" for number in range(12)))
         world.families.link(handle("page-0"), handle("page-1"), handle("page-2"))
-        calls = 0
-
-        async def blow() -> None:
-            nonlocal calls
-            calls += 1
-            if calls == cut_before:
-                raise StoreUnavailable("cut")
-
-        was_cut = False
+        was_cut, sweeper = False, world.sweeper(cut_at(cut_before))
         for _ in range(3):
             try:
-                await world.sweeper(blow).sweep(at(10))
+                await sweeper.sweep(at(10))
             except StoreUnavailable:
                 was_cut = True
         await world.sweeper().sweep(at(10))
