@@ -1,4 +1,4 @@
-"""A site whose Redis is its own, so that a test may empty it, and whose events have one order."""
+"""A site whose Redis is its own, so that a test may empty it."""
 
 import asyncio
 import signal
@@ -27,7 +27,7 @@ QUIET_SECONDS = 90
 
 
 class Own(NamedTuple):
-    """Topics of which each event has its place in one order, and a Redis that may be emptied."""
+    """Topics, and a Redis that may be emptied."""
 
     site: Site
     client: redis.Redis

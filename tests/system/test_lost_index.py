@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import pytest
 import redis
@@ -18,21 +17,10 @@ from tests.servers.process import wait_until
 from tests.servers.query_api import start_query_api
 from tests.servers.redis import start_redis
 from tests.system.conftest import Site
+from tests.system.own_redis import Own
 from tests.system.test_run import pages, publish
 
 COUNT = 200
-
-
-class Own(NamedTuple):
-    """Topics, and a Redis that a test may empty."""
-
-    site: Site
-    client: redis.Redis
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """Of the daemons."""
-        return self.site.settings
 
 
 @pytest.fixture
