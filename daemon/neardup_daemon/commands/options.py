@@ -119,6 +119,8 @@ def with_settings(*names: str, has_logs: bool = False) -> Callable[[Command], Co
         @functools.wraps(command)
         def with_loaded(*args: Any, config: Path | None, overrides: list[str | Given], **rest: Any) -> Any:
             click.get_current_context().meta[_SETTINGS_FILE] = config
+            if rest.get("state_dir") is not None and is_given("redis_url"):
+                raise click.UsageError("--state names a directory's index, --redis-url a server's: choose")
             settings = Settings.load(config, overrides, os.environ)
             if has_logs:
                 configure_command_logs(settings.log.level, settings.log.format)

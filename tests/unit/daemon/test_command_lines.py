@@ -59,6 +59,7 @@ def test_numbers_that_no_machine_has_are_refused(
         ("plan --pages 20M search --pages 3 --terms 5", "--pages is not for 'plan search'"),
         ("plan --set http.port=1 search --pages 3 --terms 5", "--set is not for 'plan search'"),
         ("run --embedded --redis-url redis://nowhere:1", "--embedded starts a private Redis"),
+        ("query page --state . --redis-url redis://nowhere:1", "--state names a directory's index"),
         ("dedup - -", "standard input (-) is named twice"),
         ("freeze - {} - -o a.nda", "standard input (-) is named twice"),
     ],
