@@ -22,7 +22,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .PHONY: help demo test check lint types floors unit property schedules integration system chaos interleavings soak fuzz bench
-.PHONY: kernels pythons release kit docs monitoring pictures fmt schemas dashboards constraints clean packages jars
+.PHONY: kernels bytecode pythons release kit docs monitoring pictures fmt schemas dashboards constraints clean packages jars
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ demo: .venv/.stamp-run ## Find the near-duplicates of a sample crawl, with every
 	$(BIN)/neardup-stream demo
 
 test: $(BIN)/python ## Set up, then run all that CI runs: format, lint, types, floors, every tier
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target SIDE_BY_SIDE=1 packages kernels check jars
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target SIDE_BY_SIDE=1 packages kernels check jars bytecode
 	$(SUITE)
 
 check: lint types floors ## Everything that can be said without running the code
@@ -154,6 +154,9 @@ jars: .venv/.stamp-dev | packages
 
 kernels: .venv/.stamp-dev
 	$(BIN)/python -m tests.kernels
+
+bytecode: .venv/.stamp-dev # which each of the suite's processes would compile for itself; the suite shows errors
+	-$(PYTEST) --collect-only --quiet > /dev/null
 
 packages: | $(BIN)/python # which may need a package itself, and only one installation runs at a time
 	$(call install,$(server-packages))
