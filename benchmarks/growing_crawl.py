@@ -3,6 +3,7 @@
 A block of pages depends on its number alone, so the pages that a block copies are drawn again and not kept.
 """
 
+import functools
 from array import array
 from typing import NamedTuple
 
@@ -35,6 +36,11 @@ class _Drawn(NamedTuple):
     rng: np.random.Generator
 
 
+@functools.cache
+def _vocabulary() -> Vocabulary:
+    return Vocabulary.make(np.random.default_rng(SEED))
+
+
 class GrowingCrawl:
     """Makes the blocks of the crawl in order, and remembers of every page what it is a copy of.
 
@@ -43,7 +49,7 @@ class GrowingCrawl:
     """
 
     def __init__(self) -> None:
-        self._vocabulary = Vocabulary.make(np.random.default_rng(SEED))
+        self._vocabulary = _vocabulary()
         self.origins = array("q")
 
     def copies_from(self, first: int) -> int:

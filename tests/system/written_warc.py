@@ -57,7 +57,7 @@ def write(
                 } | ({"WARC-Payload-Digest": f"sha1:{digest}"} if kind == "response" else {})
                 head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
                 record = f"WARC/1.0\r\n{head}\r\n".encode() + block + b"\r\n\r\n"
-                output.write(gzip.compress(record) if is_gzip else record)
+                output.write(gzip.compress(record, 1) if is_gzip else record)
 
 
 def records(path: Path) -> Iterator[Record]:
