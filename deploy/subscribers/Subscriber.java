@@ -49,6 +49,17 @@ public final class Subscriber {
                       .build())
               .build());
 
+  private static final Set<String> TYPES =
+      Set.of(
+          "io.neardup.archived.v1",
+          "io.neardup.cluster-merge.v1",
+          "io.neardup.contained.v1",
+          "io.neardup.duplicate.v1",
+          "io.neardup.gone.v1",
+          "io.neardup.representative-changed.v1",
+          "io.neardup.undecided.v1",
+          "io.neardup.unique.v1");
+
   private String index = "";
   private final Map<String, Place> places = new HashMap<>();
   private final Map<String, Account> accounts = new HashMap<>();
@@ -86,8 +97,9 @@ public final class Subscriber {
   }
 
   private void feed(ConsumerRecord<byte[], byte[]> record) throws Exception {
+    String type = header(record, "ce_type");
     String ofIndex = header(record, "ce_index");
-    if (ofIndex.compareTo(index) < 0) {
+    if (!TYPES.contains(type) || ofIndex.compareTo(index) < 0) {
       return;
     }
     if (ofIndex.compareTo(index) > 0) { // a later index takes the place of all that earlier ones have said
@@ -99,7 +111,7 @@ public final class Subscriber {
     }
     JsonNode data = JSON.readTree(record.value());
     JsonNode cluster = data.path("cluster");
-    switch (header(record, "ce_type")) {
+    switch (type) {
       case "io.neardup.duplicate.v1" -> {
         put(data.get("page"), cluster.isMissingNode() ? null : cluster.get("id").asText(), false);
         if (!cluster.isMissingNode()) {
@@ -124,7 +136,7 @@ public final class Subscriber {
         name(cluster, data.get("representative"));
         put(data.get("former"), null, true);
       }
-      default -> {} // contained, archived, and what later releases add
+      default -> {} // contained and archived concern no cluster
     }
   }
 

@@ -45,6 +45,17 @@ def test_the_java_example_reads_whatever_a_page_may_hold_in_meta(
     follow(java(), kafka_broker, topic_prefix, [replace(message, value=value)])
 
 
+def test_the_java_example_begins_no_index_with_an_event_of_a_type_of_others(
+    kafka_broker: KafkaBroker, topic_prefix: str
+) -> None:
+    data = duplicate("https://a.example/b", At("c", 1, "https://a.example/"))
+    later = to_message(written_event(data, index="2"))
+    headers = {**dict(later.headers), "ce_type": b"com.example.other"}
+
+    foreign = replace(later, headers=tuple(headers.items()))
+    follow(java(), kafka_broker, topic_prefix, [foreign, to_message(written_event(data, index="1"))])
+
+
 def test_the_java_example_ends_once_the_topic_has_another_partition(
     kafka_broker: KafkaBroker, topic_prefix: str
 ) -> None:
