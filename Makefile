@@ -31,7 +31,7 @@ demo: .venv/.stamp-run ## Find the near-duplicates of a sample crawl, with every
 	$(BIN)/neardup-stream demo
 
 test: $(BIN)/python ## Set up, then run all that CI runs: format, lint, types, floors, every tier
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target SIDE_BY_SIDE=1 packages kernels check jars bytecode
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target SIDE_BY_SIDE=1 packages kernels bytecode check jars
 	$(SUITE)
 
 check: lint types floors ## Everything that can be said without running the code
