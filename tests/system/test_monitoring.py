@@ -1,9 +1,9 @@
 """Dashboards and alerts on a real Prometheus that scrapes real daemons, while the real things break.
 
-Eleven groups of daemons run at once, by rules with shorter minutes. After a while in which nothing
-may fire, each group but one meets its faults; each then fires its own alerts and no other. Two groups meet
-theirs at once, because their alerts take longest; one meets them in turns, because a daemon that is paused
-or rebalances finishes little. A second Prometheus has no daemon to scrape.
+Eleven groups of daemons run at once, by rules with shorter minutes, as short as this machine is quick.
+After a while in which nothing may fire, each group but one meets its faults; each then fires its own alerts
+and no other. Two groups meet theirs at once, because their alerts take longest; one meets them in turns,
+because a daemon that is paused or rebalances finishes little. A second Prometheus has no daemon to scrape.
 """
 
 import re
@@ -41,13 +41,19 @@ from tests.watched.faults import (
 from tests.watched.groups import Group, feeding, start_group
 from tests.watched.portions import crawl, garbage, old_and_skewed, oversized, some_garbage
 
-pytestmark = pytest.mark.timeout(700)
+pytestmark = pytest.mark.timeout(1000)
 
 RULES = Path(__file__).parents[2] / "deploy" / "prometheus" / "alerts.yml"
+START_SECONDS = 6
+"""At most so long the daemons take to start where one other process of tests runs."""
+SLOWEST = 6
+"""A machine is not taken for slower, by which all that is waited for takes longer."""
+SCRAPE_SECONDS = 1
 MINUTE_MS = 750
 QUIET_SECONDS = 8
 TARGETS_SECONDS = 30
-FAULT_SECONDS = 400
+FAULT_SECONDS = 600
+RATE_SECONDS = 10
 WINDOW_SECONDS = 60
 
 EXPECTED: Mapping[str, set[str]] = {
@@ -99,14 +105,14 @@ Fired = defaultdict[str, set[str]]
 """Alerts by job."""
 
 
-def faster(rules: str) -> str:
-    """Return the rules with `MINUTE_MS` for each minute."""
+def faster(rules: str, minute_ms: int) -> str:
+    """Return the rules with so much for each minute."""
 
     def milliseconds(duration: re.Match[str]) -> str:
-        return f"{duration[1]}{int(duration[2]) * MINUTE_MS}ms"
+        return f"{duration[1]}{int(duration[2]) * minute_ms}ms"
 
-    in_minutes = re.sub(r"\[1h(?=[\]:])", "[60m", rules).replace(":15s]", f":{MINUTE_MS // 4}ms]")
-    in_minutes = in_minutes.replace("< bool 900", f"< bool {15 * MINUTE_MS / 1000}")
+    in_minutes = re.sub(r"\[1h(?=[\]:])", "[60m", rules).replace(":15s]", f":{minute_ms // 4}ms]")
+    in_minutes = in_minutes.replace("< bool 900", f"< bool {15 * minute_ms / 1000}")
     return re.sub(r"(\[|for: )(\d+)m", milliseconds, in_minutes)
 
 
@@ -120,6 +126,7 @@ class Watched:
         before: alerts by job that fired before the faults.
         after: those that fired since.
         groups: of daemons, by job.
+        slowness: how many times longer than usual all takes.
     """
 
     prometheus: Prometheus
@@ -127,36 +134,36 @@ class Watched:
     before: Fired
     after: Fired
     groups: Mapping[str, Group] = field(repr=False)
+    slowness: float
 
 
 @pytest.fixture(scope="module")
 def watched(kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    rules = faster(RULES.read_text())
     archive = freeze_pages(tmp_path_factory.mktemp("archive"))
     with ExitStack() as stack:
         groups = make_groups(
             kafka_broker, lambda **options: stack.enter_context(start_redis(options=options)), archive
         )
+        began = time.monotonic()
         start_all(groups, stack)
+        slowness = min(max((time.monotonic() - began) / START_SECONDS, 1), SLOWEST)
+        rules = faster(RULES.read_text(), round(MINUTE_MS * slowness))
         ports = {job: group.ports for job, group in groups.items()}
-        prometheus = stack.enter_context(start_prometheus(ports, rules))
-        idle = stack.enter_context(start_prometheus({}, rules))
+        prometheus = stack.enter_context(start_prometheus(ports, rules, SCRAPE_SECONDS * slowness))
+        idle = stack.enter_context(start_prometheus({}, rules, SCRAPE_SECONDS * slowness))
+        wait_until(lambda: has_found(prometheus, set(groups)), TARGETS_SECONDS * slowness)
         for group in groups.values():
-            for daemon in group.daemons:
-                daemon.wait_until_ready()
-        wait_until(lambda: has_found(prometheus, set(groups)), TARGETS_SECONDS)
-        for group in groups.values():
-            group.portion = crawl
+            group.portion, group.slowness = crawl, slowness
         groups["neardup-slow"].portion = old_and_skewed
         groups["neardup-oversized"].portion = oversized
         stack.enter_context(feeding(kafka_broker, list(groups.values())))
         before: Fired = defaultdict(set)
-        collect(prometheus, QUIET_SECONDS, lambda _fired: False, before)
+        collect(prometheus, QUIET_SECONDS * slowness, lambda _fired: False, before)
         after = defaultdict(set, {job: before[job] for job in EARLY})
         damage_archive(archive)
         with breaking(groups, stack, after["neardup-worn"]):
             collect(prometheus, FAULT_SECONDS, has_all, after)
-        yield Watched(prometheus, idle, before, after, groups)
+        yield Watched(prometheus, idle, before, after, groups, slowness)
         groups["neardup-hung"].redis.process.thaw()
 
 
@@ -170,7 +177,7 @@ def has_found(prometheus: Prometheus, jobs: set[str]) -> bool:
 
 
 def start_all(groups: Mapping[str, Group], stack: ExitStack) -> None:
-    """Start the daemons of each group as soon as its topics exist."""
+    """Start the daemons of each group as soon as its topics exist, and wait until all are ready."""
     with ThreadPoolExecutor() as threads:
         created = {
             job: threads.submit(group.create_topics, dead_letter_bytes=16_384)
@@ -179,6 +186,9 @@ def start_all(groups: Mapping[str, Group], stack: ExitStack) -> None:
         for job, group in groups.items():
             created[job].result()
             start_group(group, stack)
+    for group in groups.values():
+        for daemon in group.daemons:
+            daemon.wait_until_ready()
 
 
 def make_groups(broker: KafkaBroker, start: Callable[..., RedisServer], archive: Path) -> dict[str, Group]:
@@ -192,7 +202,7 @@ def make_groups(broker: KafkaBroker, start: Callable[..., RedisServer], archive:
             "neardup-hung",
             broker,
             start(),
-            extra=("redis.socket_timeout_seconds=100", "pipeline.stall_seconds=8"),
+            extra=("redis.socket_timeout_seconds=1000", "pipeline.stall_seconds=8"),
         ),
         Group("neardup-full", broker, start(maxmemory="32mb")),
         Group("neardup-garbage", broker, shared),
@@ -313,8 +323,8 @@ QUERIES = [
 
 @pytest.mark.parametrize("expr", QUERIES)
 def test_every_query_of_every_panel_has_data(watched: Watched, expr: str) -> None:
-    asked = fill_in(expr, rate_seconds=10, range_seconds=WINDOW_SECONDS)
+    rate_seconds, window_seconds = (each * watched.slowness for each in (RATE_SECONDS, WINDOW_SECONDS))
 
-    series = watched.prometheus.query(asked, seconds=WINDOW_SECONDS)
+    series = watched.prometheus.query(fill_in(expr, rate_seconds, window_seconds), seconds=window_seconds)
 
     assert any(each.points for each in series)

@@ -38,9 +38,9 @@ def pause(group: Group, enough: Event) -> None:
     """Pause its first daemon for a while; a Prometheus that is short of time may miss one."""
     daemon = group.daemons[0]
     daemon.signal(signal.SIGSTOP)
-    time.sleep(PAUSE_SECONDS)  # the pause is the fault
+    time.sleep(PAUSE_SECONDS * group.slowness)  # the pause is the fault
     daemon.signal(signal.SIGCONT)
-    enough.wait(RUNNING_SECONDS)
+    enough.wait(RUNNING_SECONDS * group.slowness)
 
 
 def run_out_of_files(daemon: Daemon) -> None:
@@ -69,7 +69,7 @@ def fill_memory(server: RedisServer) -> None:
 
 def lose_records(group: Group, enough: Event) -> None:
     """Delete all page records of its index, and nothing else of it, after some were written."""
-    if not enough.wait(LOST_SECONDS):
+    if not enough.wait(LOST_SECONDS * group.slowness):
         _delete(group, f"{group.job}:*[^c]}}:p*")  # all but what the clusters know, whose tag is {c}
 
 
@@ -110,11 +110,12 @@ def restart_often(group: Group, stack: ExitStack, enough: Event) -> None:
         daemon.signal(signal.SIGKILL)
         daemon.wait()
         group.daemons = [stack.enter_context(start_daemon(group.settings, port=port))]
-        wait_until_scraped(group.daemons[0], enough)
+        wait_until_scraped(group, enough)
 
 
-def wait_until_scraped(daemon: Daemon, enough: Event) -> None:
-    """Wait until it answers, and Prometheus has come by."""
+def wait_until_scraped(group: Group, enough: Event) -> None:
+    """Wait until its daemon answers, and Prometheus has come by."""
+    (daemon,) = group.daemons
     while daemon.get("/livez")[0] == 0 and not enough.is_set():
         time.sleep(0.1)
-    enough.wait(SCRAPED_SECONDS)
+    enough.wait(SCRAPED_SECONDS * group.slowness)

@@ -54,6 +54,7 @@ class Group:
         ports: of the daemons' metrics.
         daemons: once they are started.
         fed_portions: how many portions were fed.
+        slowness: how many times longer than usual its faults take.
     """
 
     job: str
@@ -66,6 +67,7 @@ class Group:
     ports: list[int] = field(default_factory=list)
     daemons: list[Daemon] = field(default_factory=list)
     fed_portions: int = 0
+    slowness: float = 1
 
     @property
     def pages_topic(self) -> str:
