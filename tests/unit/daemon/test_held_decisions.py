@@ -26,16 +26,20 @@ class Trims(Unclustered):
         self.trims: list[dict[Partition, int]] = []
         self.may_trim = asyncio.Event()
         self.may_trim.set()
+        self.has_failed = asyncio.Event()
+        self.has_trimmed = asyncio.Event()
         self.is_unavailable = False
         self.is_corrupt = False
 
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
         if self.is_unavailable:
+            self.has_failed.set()
             raise StoreUnavailable("unavailable")
         if self.is_corrupt:
             raise CorruptData("corrupt")
         await self.may_trim.wait()
         self.trims.append(dict(next_offsets))
+        self.has_trimmed.set()
 
 
 class Scene:
@@ -206,9 +210,47 @@ async def test_of_more_awaited_positions_than_are_remembered_the_oldest_are_trim
     assert scene.decider.trims == [{ONE: 1}]
 
 
+async def test_of_more_awaited_positions_that_are_read_than_are_remembered_the_oldest_are_not_held(
+    scene: Scene,
+) -> None:
+    await scene.take(*(Position(ONE, offset) for offset in range(MOST_AWAITED + 1)), looked_up=False)
+
+    await scene.held.already_decided([Position(ONE, 0)])
+    await scene.held.trim({ONE: 1})
+    await scene.held.already_decided([Position(ONE, 1)])
+    await scene.held.trim({ONE: 2})
+
+    assert scene.decider.trims == [{ONE: 1}]
+
+
+async def test_of_more_committed_positions_than_are_remembered_the_oldest_are_trimmed(scene: Scene) -> None:
+    half = MOST_AWAITED // 2
+    for start in (0, half, 2 * half):
+        await scene.take(*(Position(ONE, start + offset) for offset in range(half)))
+        await scene.held.trim({ONE: start + half})
+
+    await scene.held.trim_due()
+
+    assert scene.decider.trims == [{ONE: half}]
+
+
 async def test_holding_ends_with_its_block() -> None:
     async with asyncio.timeout(30), holding_decisions(Trims(), KEPT_SECONDS):
         pass
+
+
+async def test_kept_records_are_trimmed_once_the_store_is_available_again() -> None:
+    scene = Scene()
+    scene.decider.is_unavailable = True
+
+    async with asyncio.timeout(30), holding_decisions(scene.decider, 0.0, 0.01) as scene.held:
+        await scene.take(Position(ONE, 0))
+        await scene.held.trim({ONE: 1})
+        await scene.decider.has_failed.wait()
+        scene.decider.is_unavailable = False
+        await scene.decider.has_trimmed.wait()
+
+    assert scene.decider.trims == [{ONE: 1}]
 
 
 async def test_a_trim_that_no_repetition_helps_ends_the_daemon() -> None:
