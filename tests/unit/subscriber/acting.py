@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from neardup_stream.events import DuplicateFound, EventData, UniqueFound
+from neardup_stream.events import DuplicateFound, EventData, Gone, UniqueFound
 from neardup_stream.subscriber import Actions, Subscription
 from tests.events import At, duplicate
 from tests.subscriptions import read_event
@@ -134,5 +134,5 @@ def deleted(subscriber: Subscriber) -> None:
     assert sorted(kinds(subscriber.wait(), "delete")) == [("delete", each, "3") for each in COPIES]
 
 
-def at_url(event: DuplicateFound | UniqueFound, url: str) -> DuplicateFound | UniqueFound:
+def at_url(event: DuplicateFound | UniqueFound | Gone, url: str) -> DuplicateFound | UniqueFound | Gone:
     return replace(event, page=replace(event.page, url=url))

@@ -98,6 +98,16 @@ def test_a_page_that_was_forgotten_is_not_fetched_for_a_later_index(subscriber: 
     assert subscriber.subscription.fold.url_of("copy 1") == "copy 1"
 
 
+def test_the_address_of_a_page_that_was_forgotten_is_not_kept_for_a_later_index(
+    subscriber: Subscriber,
+) -> None:
+    subscriber.take([at_url(duplicate("copy 1", FIRST), URL), at_url(gone("copy 1", 2, ("x", 2)), URL)])
+    subscriber.take([OTHER], LATER)
+    subscriber.start_again()
+
+    assert subscriber.subscription.fold.url_of("copy 1") == "copy 1"
+
+
 def test_an_event_that_concerns_no_cluster_begins_a_later_index_too(subscriber: Subscriber) -> None:
     deleted(subscriber)
 
