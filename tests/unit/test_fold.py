@@ -242,6 +242,18 @@ def test_a_cluster_that_was_absorbed_twice_keeps_one_page_in_whatever_order_the_
         assert fold.deletable() == {"b", "b2", "c"}
 
 
+def test_of_two_addresses_of_one_version_the_same_one_stands_in_whatever_order_the_events_come() -> None:
+    event = unique("a", "A")
+    data = [
+        msgspec.structs.replace(
+            event, page=msgspec.structs.replace(event.page, url=f"https://a.example/{name}")
+        )
+        for name in "12"
+    ]
+
+    assert [folded(events).url_of("a") for events in permutations(data)] == ["https://a.example/2"] * 2
+
+
 def test_a_long_chain_of_merges_is_followed() -> None:
     count = 5_000
     events = [merge(At(f"c{n}", n, f"p{n}"), At(f"c{n - 1}", n - 1, f"p{n - 1}")) for n in range(1, count)]
