@@ -4,7 +4,7 @@ from collections import Counter
 
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.retention import Swept
+from neardup_stream.pipeline.retention import SWEPT_AT_ONCE, Swept
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.protocol import RecordChange, WalkedRecords
 from tests.unit.pipeline.retained_pages import DAY, World, at, cut_at, handle, page
@@ -38,6 +38,17 @@ async def test_a_sweep_that_removes_nothing_was_not_late_whatever_the_one_before
     late = [(await sweeper.sweep(at(11))).oldest_overdue_seconds for _ in range(2)]
 
     assert late == [DAY, 0]
+
+
+async def test_representatives_that_stay_are_counted_however_many_records_a_walk_returns() -> None:
+    world = World(records=MemoryRecords(slot_bits=0))
+    count = 6 * SWEPT_AT_ONCE
+    names = [f"page-{number}" for number in range(count)]
+    await world.crawl(0, *names)
+    for name in names:
+        world.families.link(handle(name), handle("another"))
+
+    assert (await world.sweeper().sweep(at(11))).counts["representative"] == count
 
 
 async def swept_at_the_second_attempt(cut_before: int) -> tuple[Swept, bool]:

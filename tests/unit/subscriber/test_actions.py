@@ -3,6 +3,7 @@
 import pytest
 
 from neardup_stream.events import EventData
+from neardup_stream.subscriber import Actions
 from tests.events import duplicate, gone, representative_changed, undecided, unique
 from tests.subscriptions import read_event
 from tests.unit.subscriber.acting import COPIES, FIRST, LONG, NEXT, DiskFullError, Subscriber, deleted, kinds
@@ -122,6 +123,17 @@ def test_after_a_jump_of_the_clock_no_copy_is_deleted_for_an_end_that_was_asked_
     subscriber.now += 10 * LONG
 
     assert kinds(subscriber.take([unique("other", "other.1")]), "delete") == []
+
+
+def test_after_a_pause_no_copy_is_deleted_for_an_end_that_was_asked_for_before_it(
+    subscriber: Subscriber,
+) -> None:
+    subscriber.take([duplicate(COPIES[0], FIRST)])
+    subscriber.now += 10 * LONG
+
+    subscriber.act(end=1)
+
+    assert subscriber.pages.held == {"first", *COPIES}
 
 
 def test_a_copy_is_deleted_in_the_end_though_the_topic_is_ahead_at_every_call(subscriber: Subscriber) -> None:
@@ -248,3 +260,31 @@ def test_while_the_representative_is_not_held_it_is_fetched_once_in_a_while_and_
         assert subscriber.pages.held == {"first", *COPIES}
 
     assert sorted(kinds(subscriber.wait(), "delete")) == [("delete", each, "3") for each in COPIES]
+
+
+@pytest.mark.parametrize(("delete_after", "put_off"), [(10.0, 60.0), (100.0, 100.0)])
+def test_a_missing_representative_is_looked_for_again_after_the_delay_or_a_minute_if_that_is_longer(
+    subscriber: Subscriber, delete_after: float, put_off: float
+) -> None:
+    subscriber.actions = Actions(
+        subscriber.subscription, subscriber.pages, delete_after, clock=lambda: subscriber.now
+    )
+    subscriber.take([duplicate("copy 1", FIRST)])
+    subscriber.pages.held.remove("first")
+    looked_for = []
+    for seconds in (delete_after, put_off - 1, 1):
+        subscriber.now += seconds
+        subscriber.pages.looked_for.clear()
+        subscriber.take(())
+        subscriber.take(())
+        looked_for.append(list(subscriber.pages.looked_for))
+        subscriber.pages.held.discard("first")  # the request was lost
+
+    assert looked_for == [["first"], [], ["first"]]
+
+
+def test_what_was_acted_upon_is_not_acted_upon_after_a_start_again(subscriber: Subscriber) -> None:
+    assert subscriber.take([duplicate("copy 1", FIRST)]) != []
+    subscriber.start_again()
+
+    assert subscriber.take(()) == []

@@ -29,6 +29,8 @@ def test_a_duplicate_with_another_address_is_redirected_from_there(subscriber: S
         (" javascript:alert(1)", ""),
         ("data:text/html,1", ""),
         ("//a.example/1", ""),
+        ("http:a.example/1", ""),
+        ("httpx://a.example/1", ""),
     ],
 )
 def test_no_page_is_redirected_to_what_is_no_web_address(
@@ -52,6 +54,20 @@ def test_the_address_that_was_redirected_is_released_though_the_page_has_another
 
     assert ("redirect", "https://a.example/old", "") in asked
     assert ("redirect", "https://a.example/old", "") not in later
+
+
+def test_an_address_is_released_that_was_redirected_after_another_one(subscriber: Subscriber) -> None:
+    first = redirected("copy 1", "https://a.example/first")
+    moved = replace(first, page=replace(first.page, version=2))
+    subscriber.take([at_url(first, "https://a.example/old")])
+    subscriber.take([at_url(moved, "https://a.example/new")])
+
+    asked = subscriber.take([at_url(unique("copy 1", "copy 1.3", 3), "https://a.example/newer")])
+
+    assert kinds(asked, "redirect") == [
+        ("redirect", "https://a.example/new", ""),
+        ("redirect", "https://a.example/newer", ""),
+    ]
 
 
 def test_an_address_is_released_though_the_process_died_when_it_was_redirected(
