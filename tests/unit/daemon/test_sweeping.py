@@ -149,6 +149,13 @@ class GivenRounds:
         return time() + AHEAD_SECONDS
 
 
+class DistrustedRounds(GivenRounds):
+    """Gives its claims at a clock that is far behind ours."""
+
+    async def now_seconds(self) -> float:
+        return time() - 3000
+
+
 @asynccontextmanager
 async def swept(
     records: MemoryRecords,
@@ -253,6 +260,16 @@ async def test_reading_does_not_wait_for_stubs() -> None:
         await noted.is_full.wait()
 
         assert not gate.is_paused
+
+
+async def test_reading_goes_on_while_this_host_and_redis_disagree_about_the_time() -> None:
+    noted, gate, rounds = Noted(), ReadingGate(), DistrustedRounds((10, 0.0))
+    gate.pause()
+    async with swept(SlowRecords(), noted, gate, 1, rounds):
+        await rounds.are_all_given.wait()
+
+    assert not gate.is_paused
+    assert noted.lags == {}
 
 
 @pytest.mark.parametrize(

@@ -191,3 +191,9 @@ def test_a_field_of_another_class_is_refused(field: str, value: Any) -> None:
 
     with pytest.raises(NotAnEvent, match="expected"):
         decode(json.dumps(data).encode(), message.headers)
+
+
+def test_an_attribute_whose_header_has_no_value_is_empty() -> None:
+    headers = (("ce_id", b"1"), ("ce_source", b"/x"), ("ce_type", b"com.example.other"), ("ce_subject", None))
+
+    assert decode(b"{}", headers).subject == ""
