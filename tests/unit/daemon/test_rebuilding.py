@@ -12,11 +12,13 @@ from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.indexed import banded_page
 from neardup_stream.pipeline.stores import PageStores
+from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange, all_records
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.doubles.tables import MemoryTables
 from tests.pipelines import Pipeline, essay, page_json
+from tests.unit.pipeline.retained_pages import World
 
 
 def emptied(pipeline: Pipeline) -> tuple[PageStores, PermutedIndex]:
@@ -69,6 +71,18 @@ async def test_rebuilding_twice_is_rebuilding_once() -> None:
 
     assert await rebuilt(stores) == first == {"indexed": 2}
     assert repr(index._store.__dict__) == tables
+
+
+async def test_more_pages_than_are_inserted_together_are_all_found_again() -> None:
+    world, count = World(records=MemoryRecords(slot_bits=0)), 150
+    await world.crawl(0, *(f"page-{number}" for number in range(count)))
+    entry_count = world.entry_count
+    world.tables = MemoryTables()
+    former = FormerVersions()
+    stores = PageStores(world.index, world.records, Pipeline().decider(former), bytes(16), former)
+
+    assert await rebuilt(stores) == {"indexed": count}
+    assert world.entry_count == entry_count
 
 
 async def test_a_short_page_with_a_frame_is_found_by_content_and_by_whole_text_again() -> None:

@@ -262,7 +262,7 @@ async def test_reading_does_not_wait_for_stubs() -> None:
         assert not gate.is_paused
 
 
-async def test_reading_goes_on_while_this_host_and_redis_disagree_about_the_time() -> None:
+async def test_reading_continues_while_this_host_and_redis_disagree_about_the_time() -> None:
     noted, gate, rounds = Noted(), ReadingGate(), DistrustedRounds((10, 0.0))
     gate.pause()
     async with swept(SlowRecords(), noted, gate, 1, rounds):
