@@ -109,6 +109,7 @@ def test_after_a_downtime_no_copy_is_deleted_before_the_events_are_read_that_wer
 
     for _ in range(3):
         subscriber.act(end=2)  # the first poll returned nothing
+        assert subscriber.pages.held == {"first", *COPIES}
     following = subscriber.take([representative_changed(NEXT, ("first", 1))])
 
     assert subscriber.pages.held == {"first", *COPIES}
