@@ -25,6 +25,7 @@ UNKNOWN = "-"
 
 ScopeOf = Callable[[Page], str]
 
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _PLAIN_HOST = re.compile(r"https?://([a-z0-9-]++(?:\.[a-z0-9-]++)*+)(?:[/?#]|\Z)", re.ASCII)
 """Matched instead of parsed: a host that is followed by neither port nor dot."""
 
@@ -85,9 +86,19 @@ def _language(page: Page) -> str:
 
 
 def _meta_field(path: list[str], page: Page) -> str:
-    found: Any = None if page.meta is None else msgspec.json.decode(page.meta)
+    """Return the value of a field as text: what others hold, numbers beyond any type too, is not decoded."""
+    written: bytes | msgspec.Raw | None = page.meta
     for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
+        try:
+            written = None if written is None else _MEMBERS.decode(written).get(name)
+        except msgspec.ValidationError:  # no object
+            return UNKNOWN
+    if written is None:
+        return UNKNOWN
+    try:
+        found: Any = msgspec.json.decode(written)
+    except msgspec.ValidationError:
+        return bytes(written).decode()
     if found is None:
         return UNKNOWN
     return found if isinstance(found, str) else msgspec.json.encode(found, order="deterministic").decode()

@@ -55,6 +55,11 @@ def test_a_language_is_its_primary_subtag(label: str | None, scope: str) -> None
         (b'{"job": null}', "meta.job", UNKNOWN),
         (b"[]", "meta.job", UNKNOWN),
         (None, "meta.job", UNKNOWN),
+        (b'{"job": "a", "size": 1e999, "all": [-1e999]}', "meta.job", "a"),
+        (b'{"job": 1e999}', "meta.job", "1e999"),
+        (b'{"job": {"size": 1e999}}', "meta.job", '{"size": 1e999}'),
+        (b'{"job": 1e999}', "meta.job.tenant", UNKNOWN),
+        (b'{"job": %b}' % (b"1" * 5_000), "meta.job", "1" * 5_000),
     ],
 )
 def test_any_field_of_meta_can_be_the_scope(meta: bytes | None, name: str, scope: str) -> None:
