@@ -31,7 +31,7 @@ from neardup_stream.clusters.rules import Rule, components
 from neardup_stream.clusters.snapshot import StaleSnapshot, page_addresses
 from neardup_stream.clusters.sweeping import sweep_aged
 from neardup_stream.clusters.transactions import changes_of, planned
-from neardup_stream.clusters.walking import WalkedCluster, walk_clusters
+from neardup_stream.clusters.walking import Retry, WalkedCluster, once, walk_clusters
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
@@ -225,9 +225,9 @@ class Clusters:
             return {}
         return await retry_on_conflict(lambda: self._standing(handles), self._jitter)
 
-    def walk(self) -> AsyncIterator[WalkedCluster]:
+    def walk(self, retry: Retry = once) -> AsyncIterator[WalkedCluster]:
         """Yield every cluster of two or more, see `walk_clusters`."""
-        return walk_clusters(self._store)
+        return walk_clusters(self._store, retry)
 
     async def _standing(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:
         """Try once to read the clusters of pages.

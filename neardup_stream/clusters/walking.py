@@ -1,15 +1,26 @@
 """Reads whole clusters, a bounded number of members at a time."""
 
-from collections.abc import AsyncIterator, Sequence
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, Protocol, TypeVar
 
 from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey, inner_key, unpack_cluster
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import CLUSTERS, CellAddress, ClusterStore, MemberRange
+from neardup_stream.stores.cluster_store import (
+    CLUSTERS,
+    CellAddress,
+    ClusterStore,
+    Member,
+    MemberRange,
+    WalkedClusters,
+)
 
-__all__ = ["WalkedCluster", "walk_clusters"]
+__all__ = ["Retry", "WalkedCluster", "once", "walk_clusters"]
+
+T = TypeVar("T")
 
 _CLUSTERS_AT_ONCE = 64
 _MEMBERS_AT_ONCE = 100
@@ -35,8 +46,41 @@ class WalkedCluster(NamedTuple):
     members: list[Handle]
 
 
-async def walk_clusters(store: ClusterStore) -> AsyncIterator[WalkedCluster]:
+class Retry(Protocol):
+    """Awaits a step, once or again and again while it raises Unavailable."""
+
+    async def __call__(self, step: Callable[[], Awaitable[T]], /) -> T:
+        """Return the result of the step."""
+        ...
+
+
+async def once(step: Callable[[], Awaitable[T]]) -> T:
+    """Await a step and leave what it raises to the caller."""
+    return await step()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """Reads of a store."""
+
+    store: ClusterStore
+    retry: Retry
+
+    async def walk(self, slot: int) -> WalkedClusters:
+        return await self.retry(partial(self.store.walk, slot))
+
+    async def read(
+        self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
+    ) -> tuple[list[bytes | None], list[list[Member]]]:
+        return await self.retry(partial(self.store.read, addresses, ranges))
+
+
+async def walk_clusters(store: ClusterStore, retry: Retry = once) -> AsyncIterator[WalkedCluster]:
     """Yield every cluster of two or more; no snapshot: what is decided meanwhile may be in it or not.
+
+    Args:
+        store: has the clusters.
+        retry: runs each read of the store.
 
     Raises:
         StoreUnavailable: the store is unavailable.
@@ -44,48 +88,48 @@ async def walk_clusters(store: ClusterStore) -> AsyncIterator[WalkedCluster]:
     Cost: a round trip for some thousand clusters, or hashes without any; and one for 64 clusters, more where
         they are large.
     """
-    slot = 0
+    slot, reads = 0, _Reads(store, retry)
     while slot < store.slot_count:
-        cells, slot = await store.walk(slot)
+        cells, slot = await reads.walk(slot)
         found = [(ClusterKey.unpack(key), unpack_cluster(value)) for key, value in cells]
         linked = [(key, cell) for key, cell in found if isinstance(cell, ClusterCell) and cell.size > 1]
         for some in in_chunks(linked, _CLUSTERS_AT_ONCE):
-            async for cluster in _walked(store, some):
+            async for cluster in _walked(reads, some):
                 yield cluster
 
 
 async def _walked(
-    store: ClusterStore, found: Sequence[tuple[ClusterKey, ClusterCell]]
+    reads: _Reads, found: Sequence[tuple[ClusterKey, ClusterCell]]
 ) -> AsyncIterator[WalkedCluster]:
-    lists = await _members(store, [key for key, _ in found])
+    lists = await _members(reads, [key for key, _ in found])
     for (key, cell), members in zip(found, lists, strict=True):
-        cluster = await _settled(store, key, cell, members)
+        cluster = await _settled(reads, key, cell, members)
         if cluster is not None:
             yield cluster
 
 
 async def _settled(
-    store: ClusterStore, key: ClusterKey, cell: ClusterCell, members: list[Handle]
+    reads: _Reads, key: ClusterKey, cell: ClusterCell, members: list[Handle]
 ) -> WalkedCluster | None:
     """Read a cluster again while the number of its members differs from its size."""
     for _ in range(_READS):
         if len(members) == cell.size:
             break
-        (value,), _ = await store.read([CellAddress(CLUSTERS, key.packed)])
+        (value,), _ = await reads.read([CellAddress(CLUSTERS, key.packed)])
         now = None if value is None else unpack_cluster(value)
         if not isinstance(now, ClusterCell) or now.size == 1:
             return None  # absorbed, or alone again; a cluster that absorbed it has or had its own turn
         cell = now
-        (members,) = await _members(store, [key])
+        (members,) = await _members(reads, [key])
     return WalkedCluster(cell.id(key), cell.representative, members)
 
 
-async def _members(store: ClusterStore, keys: Sequence[ClusterKey]) -> list[list[Handle]]:
+async def _members(reads: _Reads, keys: Sequence[ClusterKey]) -> list[list[Handle]]:
     """Return all pages of some clusters and of the sets that belong to them, in order of rank."""
     ranks: list[dict[Handle, int]] = [{} for _ in keys]
     ranges = [(at, MemberRange(key.packed, _MEMBERS_AT_ONCE)) for at, key in enumerate(keys)]
     while ranges:
-        _, lists = await store.read([], [wanted for _, wanted in ranges])
+        _, lists = await reads.read([], [wanted for _, wanted in ranges])
         following = []
         for (at, wanted), found in zip(ranges, lists, strict=True):
             if len(found) == wanted.limit:

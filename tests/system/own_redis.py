@@ -2,8 +2,9 @@
 
 import asyncio
 import signal
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 import redis
@@ -16,10 +17,11 @@ from neardup_stream.streams.kafka.config import KafkaConnection
 from tests.chaos.fleet import serving
 from tests.chaos.judging import wait_until_quiet
 from tests.servers.daemon import start_daemon
+from tests.servers.redis import RedisServer
 from tests.system.conftest import Site
 from tests.system.test_run import publish
 
-__all__ = ["DAEMONS", "PARTITIONS", "QUIET_SECONDS", "Own"]
+__all__ = ["DAEMONS", "PARTITIONS", "QUIET_SECONDS", "Own", "open_own"]
 
 PARTITIONS = 4
 DAEMONS = 2
@@ -77,3 +79,13 @@ class Own(NamedTuple):
         with start_daemon(self.settings) as daemon:
             assert daemon.wait() == 2
             return daemon.log().splitlines()[-1]
+
+
+@contextmanager
+def open_own(site: Site, server: RedisServer) -> Iterator[Own]:
+    """Create the topics of a site, whose index is in an empty server."""
+    pages, events, dead_letters = site.topics
+    with redis.Redis.from_url(server.url) as client:
+        site = replace(site, settings=(*site.settings, f"redis.url={server.url}"))
+        site.broker.create_topics({pages: PARTITIONS, events: 1, dead_letters: 1})
+        yield Own(site, client)

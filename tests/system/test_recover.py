@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import redis
 from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.errors import ConfigError
@@ -28,7 +27,7 @@ from tests.servers.process import is_paused, wait_until
 from tests.servers.program import piped_program
 from tests.servers.redis import start_redis
 from tests.system.conftest import Site
-from tests.system.own_redis import DAEMONS, PARTITIONS, QUIET_SECONDS, Own
+from tests.system.own_redis import DAEMONS, PARTITIONS, QUIET_SECONDS, Own, open_own
 from tests.system.test_run import publish
 
 RECORDS = 800
@@ -38,11 +37,8 @@ SHORT_SESSION = "kafka.session_timeout_seconds=3"  # the group has members until
 @pytest.fixture
 def own(site: Site) -> Iterator[Own]:
     """Both, empty."""
-    pages, events, dead_letters = site.topics
-    with start_redis() as server, redis.Redis.from_url(server.url) as client:
-        site = replace(site, settings=(*site.settings, f"redis.url={server.url}"))
-        site.broker.create_topics({pages: PARTITIONS, events: 1, dead_letters: 1})
-        yield Own(site, client)
+    with start_redis() as server, open_own(site, server) as own:
+        yield own
 
 
 def folded(events: Sequence[Message]) -> Fold:

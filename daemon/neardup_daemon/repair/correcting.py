@@ -1,6 +1,8 @@
 """Publishes the corrections of an index that was built anew: for `recover`."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
@@ -19,8 +21,8 @@ from neardup_stream.message import Message
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.corrections import Corrections
 from neardup_stream.pipeline.fetching import fetch_records
+from neardup_stream.pipeline.retries import Retries
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.stores.protocol import all_records
 from neardup_stream.wire.events import to_message
 
 __all__ = ["Publisher"]
@@ -34,51 +36,67 @@ class Publisher:
 
     Args:
         settings: topics and which events are wanted.
+        retries: runs each step.
         stores: the new index.
         corrections: makes the events.
         published: the state of subscribers.
     """
 
     def __init__(
-        self, settings: Settings, stores: Stores, corrections: Corrections, published: PublishedPages
+        self,
+        settings: Settings,
+        retries: Retries,
+        stores: Stores,
+        corrections: Corrections,
+        published: PublishedPages,
     ) -> None:
         self.page_count = self.cluster_count = self.event_count = 0
         self.lost: list[str] = []
         self._settings = settings
+        self._retry = retries.retry
         self._stores = stores
         self._corrections = corrections
         self._published = published
         self._held = published.clustered()
         self._clustered: set[Handle] = set()
 
-    async def publish(self, begin: Callable[[], Awaitable[None]]) -> None:
+    async def publish(
+        self, begin: Callable[[], Awaitable[None]], require_whole: Callable[[], Awaitable[None]]
+    ) -> None:
         """Send everything, and await every acknowledgement.
 
         Args:
-            begin: called once the topic can be written, before anything is.
+            begin: called once the topic can be written, before anything is; again if it raises Unavailable.
+            require_whole: called before pages are published as lost; raises where Redis lost them.
         """
         waiting: list[Message] = []
-        async with kafka_sink(self._settings, self._settings.kafka.events_topic) as opened:
+        topic = self._settings.kafka.events_topic
+        async with AsyncExitStack() as stack:
+            opened = await self._retry(lambda: stack.enter_async_context(kafka_sink(self._settings, topic)))
             sink = with_failpoints("events", opened, self._settings.failpoints.points())
-            await begin()
-            async for event in self._events():
+            await self._retry(begin)
+            async for event in self._events(require_whole):
                 waiting.append(to_message(event, sink.max_message_bytes))
                 if len(waiting) == _AT_ONCE:
-                    await sink.send(waiting)
+                    await self._retry(partial(sink.send, waiting))
                     waiting = []
                 self.event_count += 1
-            await sink.send(waiting)
+            await self._retry(partial(sink.send, waiting))
 
-    async def _events(self) -> AsyncIterator[Event]:
+    async def _events(self, require_whole: Callable[[], Awaitable[None]]) -> AsyncIterator[Event]:
         clusters = self._stores.clusters
         if clusters is not None:
-            async for some in _some(clusters.walk()):
+            async for some in _some(clusters.walk(self._retry)):
                 async for event in self._of_clusters(some, clusters):
                     yield event
-        async for walked in all_records(self._stores.pages.records):
+        slot, kept = 0, self._stores.pages.records
+        while slot < kept.slot_count:
+            walked = await self._retry(partial(kept.walk, slot, kept.slot_count - slot))
+            slot = walked.next_slot
             records = [(handle, PageRecord.unpack(packed)) for handle, packed in walked.records]
             async for event in self._of_others(records):
                 yield event
+        await require_whole()
         self.lost = sorted(self._held)
         for number, page_id in enumerate(self.lost):
             yield self._corrections.of_lost_page(PageId(page_id), self._published.url_of(page_id), number)
@@ -86,11 +104,12 @@ class Publisher:
     async def _of_clusters(self, walked: Sequence[WalkedCluster], clusters: Clusters) -> AsyncIterator[Event]:
         kept = self._stores.pages.records
         first = [cluster.representative.handle for cluster in walked]
-        states, representatives = await clusters.standing(first), await fetch_records(first, kept)
+        states = await self._retry(partial(clusters.standing, first))
+        representatives = await self._retry(partial(fetch_records, first, kept))
         self.cluster_count += len(walked)
         placed = ((cluster, handle) for cluster in walked for handle in cluster.members)
         for some in in_chunks(placed, _AT_ONCE):
-            records = await fetch_records([handle for _, handle in some], kept)
+            records = await self._retry(partial(fetch_records, [handle for _, handle in some], kept))
             self._clustered.update(handle for _, handle in some)
             self._held.difference_update(str(record.id) for record in records.values())
             for cluster, group in groupby(some, itemgetter(0)):
@@ -128,7 +147,9 @@ class Publisher:
 
     async def _states(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:
         clusters = self._stores.clusters
-        return await clusters.standing(handles) if clusters is not None and handles else {}
+        if clusters is None or not handles:
+            return {}
+        return await self._retry(partial(clusters.standing, handles))
 
 
 async def _some(clusters: AsyncIterator[WalkedCluster]) -> AsyncIterator[list[WalkedCluster]]:

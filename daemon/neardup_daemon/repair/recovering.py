@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from time import time
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ from neardup_daemon.pages_topic import committed_of_group, lags_of_group, pages_
 from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_preparation, verdict_config
 from neardup_daemon.repair.correcting import Publisher
+from neardup_daemon.repair.extents import measure_extent, require_extent
 from neardup_daemon.repair.lost_records import require_records
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
@@ -41,6 +43,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.corrections import Corrections
+from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.keys import all_keys, epochs_key, index_prefix, meta_key, recovering_key
@@ -107,7 +110,8 @@ async def recover_index(
 
     Raises:
         ConfigError: daemons or another recovery are running, the group has committed nothing, a topic is
-            missing, or has fewer records than Redis has pages, or a server refuses us.
+            missing, or has fewer records than Redis has pages, a server refuses us, or Redis lost a part of
+            the new index meanwhile.
         StreamUnavailable: Kafka cannot be reached.
         StoreUnavailable: Redis cannot be reached.
         DependencyLost: it stayed unavailable for longer than `pipeline.retry_deadline_seconds`.
@@ -145,21 +149,26 @@ async def _recover(
         namespace = replace(namespace, version_floor=published.highest_version + 1)
         stores = replace(await create_stores(settings, client, namespace), policy=agreed)
         log_event(_logger, "recovery_started", index=namespace.token, schema=namespace.schema_id)
-        record_count = await _judge_again(settings, stores, pages, committed, on_records)
+        retries = build_retries(settings, NoMeters())
+        record_count = await _judge_again(settings, stores, pages, committed, on_records, retries)
+        partitions = list(committed)
+        extent = await measure_extent(stores, partitions, retries)
+        require_whole = partial(require_extent, extent, stores, partitions, retries)
         corrections = Corrections(
             name, namespace.token, namespace.version_floor, int(time() * 1000), verdict_config(settings)
         )
-        publisher = Publisher(settings, stores, corrections, published)
+        publisher = Publisher(settings, retries, stores, corrections, published)
 
         async def begin() -> None:
             await _commit(settings, stores, committed)  # refused where daemons have started meanwhile
             await begin_to_correct(client, name, namespace)
 
-        await publisher.publish(begin)
-        former = await installed_schema_id(client, name)
-        await install(client, name, schema(settings), namespace)
-        await lease.take()  # the keys of another recovery are not to be removed
-        is_tidy = await _remove_others(client, name)
+        await publisher.publish(begin, require_whole)
+        await require_whole()
+        former = await retries.retry(partial(installed_schema_id, client, name))
+        await retries.retry(partial(install, client, name, schema(settings), namespace))
+        await retries.retry(lease.take)  # the keys of another recovery are not to be removed
+        is_tidy = await retries.retry(partial(_remove_others, client, name))
     return Recovered(
         record_count=record_count,
         page_count=publisher.page_count,
@@ -217,10 +226,10 @@ async def _judge_again(
     pages: TopicSnapshot,
     committed: dict[Partition, int],
     on_records: Callable[[int], None] | None,
+    retries: Retries,
 ) -> int:
     """Take the committed records through the pipeline; how many there were."""
     meters = NoMeters()
-    retries = build_retries(settings, meters)
     source = SnapshotSource(pages, committed, on_records)
     silent = NoOutput()
     # Events are not published here, so archives count only where they decide.
@@ -240,8 +249,8 @@ async def _judge_again(
             now_seconds=lambda: source.timestamp_seconds,
         )
         await loop.run(asyncio.Event())
-    await stores.pages.clusters.trim(committed)
-    await stores.pages.clusters.tidy(stores.pages.records)
+    await retries.retry(partial(stores.pages.clusters.trim, committed))
+    await retries.retry(partial(stores.pages.clusters.tidy, stores.pages.records))
     return source.record_count
 
 

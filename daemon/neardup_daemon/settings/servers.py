@@ -197,8 +197,8 @@ class Redis(Section, frozen=True):
         Meta(
             pattern=r"^[A-Za-z0-9_-]{1,32}$",
             examples=["crawl2"],
-            description="First part of every key: crawls with different ones can share a server and its"
-            " database.",
+            description="First part of every key, 1 to 32 of the characters A-Z, a-z, 0-9, _ and -: crawls"
+            " with different ones can share a server and its database.",
         ),
     ] = "nd"
     socket_timeout_seconds: Annotated[Seconds, Meta(description="Timeout of one response, in seconds.")] = (
