@@ -122,7 +122,7 @@ class Detector:
             self._check_decided()
             arrivals = await asyncio.to_thread(self._arrivals, given)
             batch = await self._decided(arrivals)
-            return [verdict for run in batch.runs for verdict in await self._verdicts(run)]
+            return await self._verdicts(batch.runs)
 
     async def query(self, texts: Mapping[str, str]) -> list[PageVerdict]:
         """Compare texts with all pages that were added, and keep nothing.
@@ -210,18 +210,19 @@ class Detector:
         self._is_deciding = False
         return batch
 
-    async def _verdicts(self, run: Run) -> list[PageVerdict]:
-        pages = run.registration.pages
-        judged = {each.registered.handle: Compared(each.matches, each.containers) for each in run.judged}
-        homes = await self._homes([(page.handle, page.record) for page in pages])
+    async def _verdicts(self, runs: Sequence[Run]) -> list[PageVerdict]:
+        last = {page.handle: page.record for run in runs for page in run.registration.pages}
+        homes = await self._homes(list(last.items()))
         return [
             verdict_of(
                 page.record,
                 judged.get(page.handle, NOTHING),
-                homes[page.handle],
+                homes[page.handle] if page.record.version == last[page.handle].version else Home(),
                 is_unchanged=page.change == "unchanged",
             )
-            for page in pages
+            for run in runs
+            for judged in [_compared(run)]
+            for page in run.registration.pages
         ]
 
     async def _homes(self, pages: Sequence[tuple[Handle, PageRecord]]) -> dict[Handle, Home]:
@@ -246,6 +247,10 @@ class Detector:
             verdict_of(record, compared, homes[compared.matches[0].handle] if compared.matches else Home())
             for record, compared in zip(records, found, strict=True)
         ]
+
+
+def _compared(run: Run) -> dict[Handle, Compared]:
+    return {each.registered.handle: Compared(each.matches, each.containers) for each in run.judged}
 
 
 def _no_message(_event: Event) -> Message:

@@ -23,9 +23,10 @@ class PageVerdict(msgspec.Struct, frozen=True, kw_only=True):
         kind: in a word, see `PageClass`.
         matches: exact and near ones, best first.
         containers: pages that are mostly inside this one, or the other way round, and do not match.
-        cluster: id of the cluster of the page; None for an undecided page.
-        representative: the page of that cluster to keep, itself where it stands alone; None for an undecided
-            page.
+        cluster: id of the cluster of the page; None for an undecided page, and for a text that another one of
+            the page replaced in the same call.
+        representative: the page of that cluster to keep, itself where it stands alone; None where `cluster`
+            is.
     """
 
     page_id: str

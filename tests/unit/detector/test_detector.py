@@ -115,6 +115,31 @@ async def test_an_id_may_come_repeatedly_in_one_call() -> None:
     assert [verdict.kind for verdict in verdicts] == ["unique", "unique", "unique"]
 
 
+async def test_a_text_that_another_one_of_its_page_replaced_in_the_call_is_in_no_cluster() -> None:
+    detector = Detector()
+    await detector.add({"x": TEXT})
+    pages = [
+        Page(id=PageId(page_id), url="https://a.example/", fetched_at_seconds=0, text=text)
+        for page_id, texts in {
+            "a": ["too short", TEXT],
+            "b": [TEXT, essay(2)],
+            "c": [TEXT, "short now"],
+        }.items()
+        for text in texts
+    ]
+
+    verdicts = await detector.add_pages(pages)
+
+    assert [(each.kind, each.representative, each.cluster is None) for each in verdicts] == [
+        ("undecided", None, True),
+        ("exact", "x", False),
+        ("exact", None, True),
+        ("unique", "b", False),
+        ("exact", None, True),
+        ("undecided", None, True),
+    ]
+
+
 async def test_of_a_forgotten_representative_another_member_takes_the_place() -> None:
     detector = Detector()
     await detector.add({"a": TEXT, "b": EDITED})
