@@ -84,8 +84,10 @@ def linked(link_containment: float) -> Rule:
     least half of the pages or an anchor, and merges none. Anchors are the founder, every page that joins by
     a match with the representative, however weak, and every page that matches an anchor firmly. So, in
     clusters of three and more, a chain of weak matches ends two behind the representative, for as long as it
-    stays. Where it leaves, the others stay, and the next one begins chains of its own: such a cluster may be
-    wider. Which clusters it finds depends on the order of pages.
+    stays, unless the last page has as many copies as there are other members: the next one then matches half.
+    Where the representative leaves, the others stay, and the next one makes anchors of those that join by a
+    match with it and one with an anchor or half: such a cluster may be wider. Which clusters it finds depends
+    on the order of pages.
 
     Args:
         link_containment: least share of each page inside the other; pages with one text are always firm.
