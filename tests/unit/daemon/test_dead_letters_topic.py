@@ -1,4 +1,4 @@
-"""When `replay` takes another member of its group for another replay."""
+"""What `replay` reads of its topic, and when it takes another member of its group for another replay."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -11,10 +11,16 @@ from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.kafka.source import KafkaSource
 
-BOTH = (Partition("dead", 0), Partition("dead", 1))
+PARTITIONS = [Partition("dead", number) for number in range(3)]
+ENDS = {PARTITIONS[0]: 2, PARTITIONS[1]: 2}
 LIMIT_SECONDS = dead_letters_topic._TIMEOUT_SECONDS
-Step = tuple[float, Sequence[int], Sequence[int]]
-"""Seconds since the step before, partitions of which a letter is read, partitions that are assigned."""
+Letter = tuple[int, int]
+"""Partition and offset."""
+Step = tuple[float, Sequence[Letter], Mapping[int, int]]
+"""Seconds since the step before, letters that are read, how many are left by partition that is assigned."""
+
+BOTH = {0: 1, 1: 1}
+READ = {0: 0, 1: 0}
 
 
 class Group:
@@ -23,34 +29,70 @@ class Group:
     def __init__(self, steps: Sequence[Step]) -> None:
         self.now = 0.0
         self._steps = list(steps)
-        self._assigned: Sequence[int] = ()
+        self._left: Mapping[int, int] = {}
 
     async def read(self, _records: int, _bytes: int) -> list[Record]:
-        seconds, read, self._assigned = self._steps.pop(0)
+        seconds, letters, self._left = self._steps.pop(0)
         self.now += seconds
-        return [Record(position=Position(BOTH[number], 0), key=None, value=b"x") for number in read]
+        return [
+            Record(position=Position(PARTITIONS[number], offset), key=None, value=b"x")
+            for number, offset in letters
+        ]
 
     def lag(self) -> Mapping[Partition, int]:
-        return {BOTH[number]: 1 for number in self._assigned}
+        return {PARTITIONS[number]: count for number, count in self._left.items()}
 
 
-async def read_all(steps: Sequence[Step], monkeypatch: pytest.MonkeyPatch) -> int:
+async def read_all(steps: Sequence[Step], monkeypatch: pytest.MonkeyPatch) -> list[Letter]:
     group = Group(steps)
     monkeypatch.setattr(dead_letters_topic, "monotonic", lambda: group.now)
-    letters = DeadLetters(cast("KafkaSource", group), "replay", dict.fromkeys(BOTH, 1))
-    return sum([len(records) async for records in letters.records()])
+    letters = DeadLetters(cast("KafkaSource", group), "replay", ENDS)
+    return [
+        (record.position.partition.number, record.position.offset)
+        async for records in letters.records()
+        for record in records
+    ]
+
+
+async def test_letters_that_come_meanwhile_and_those_of_a_later_partition_are_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[Step] = [(1, [(2, 0), (0, 0)], BOTH), (1, [(0, 1), (0, 2), (1, 1)], BOTH)]
+
+    assert await read_all(steps, monkeypatch) == [(0, 0), (0, 1), (1, 1)]
+
+
+async def test_a_partition_is_read_to_its_end_also_where_the_last_offset_has_no_letter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[Step] = [(1, [(0, 0), (1, 1)], {0: 0, 1: 1})]
+
+    assert await read_all(steps, monkeypatch) == [(0, 0), (1, 1)]
 
 
 async def test_a_rebalance_after_a_long_time_is_no_other_replay(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[Step] = [(LIMIT_SECONDS + 1, [0], [0, 1]), (1, [], []), (1, [], [0, 1]), (1, [1], [0, 1])]
+    steps: list[Step] = [(LIMIT_SECONDS + 1, [], BOTH), (1, [], {}), (1, [], {0: 1}), (1, [], READ)]
 
-    assert await read_all(steps, monkeypatch) == 2
+    assert await read_all(steps, monkeypatch) == []
+
+
+async def test_letters_are_awaited_anew_after_each_of_a_part_of_the_partitions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[Step] = [
+        (1, [], BOTH),
+        (LIMIT_SECONDS + 1, [(0, 0)], {0: 1}),
+        (LIMIT_SECONDS, [], {0: 1}),
+        (1, [], READ),
+    ]
+
+    assert await read_all(steps, monkeypatch) == [(0, 0)]
 
 
 async def test_partitions_that_others_keep_are_those_of_another_replay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    steps: list[Step] = [(1, [0], [0, 1]), (1, [], [0]), (LIMIT_SECONDS + 1, [], [0])]
+    steps: list[Step] = [(1, [(0, 0)], BOTH), (1, [], {0: 1}), (LIMIT_SECONDS + 1, [], {0: 1})]
 
     with pytest.raises(StreamUnavailable, match="another replay is at work"):
         await read_all(steps, monkeypatch)
