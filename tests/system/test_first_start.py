@@ -2,6 +2,7 @@
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -59,10 +60,12 @@ def _command_line(pid: int) -> bytes:
 def test_all_that_pages_need_is_compiled_before_kafka_is_contacted(site: Site) -> None:
     with start_daemon([*site.settings, "kafka.bootstrap_servers=127.0.0.1:1"]) as daemon:
         wait_until(lambda: "dependency_unavailable" in daemon.log(), 60)
+        daemon.signal(signal.SIGSTOP)  # and asks for nothing more
 
         (worker,) = children_of(daemon.pid)
         assert _command_line(worker) == _command_line(daemon.pid)  # forked from it, so it has the kernels
-        assert len(children_of(worker)) == 1  # which is forked once a page was prepared
+        wait_until(lambda: len(children_of(worker)) == 1, 60)  # asked for once a page was prepared
+        daemon.signal(signal.SIGCONT)
         assert daemon.stop() == 0
 
 
