@@ -1,6 +1,5 @@
 """Which changes are due, and from which status."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,17 +12,6 @@ from tests.subscriptions import read_event
 COPY = PageStatus(cluster_id="x", duplicate_of="first")
 GONE = PageStatus(is_gone=True)
 NEEDED = PageStatus(is_needed=True)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "state.sqlite"
-
-
-@pytest.fixture
-def subscription(path: Path) -> Iterator[Subscription]:
-    with Subscription(path) as opened:
-        yield opened
 
 
 def feed(subscription: Subscription, *events: EventData) -> None:

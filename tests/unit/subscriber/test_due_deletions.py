@@ -1,20 +1,12 @@
 """Which copies may be deleted by now, whatever was noted before and withdrawn."""
 
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup_stream.subscriber import Subscription
-
-
-@pytest.fixture
-def subscription(tmp_path: Path) -> Iterator[Subscription]:
-    with Subscription(tmp_path / "state.sqlite") as subscription:
-        yield subscription
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 9), st.booleans())), st.integers(0, 9))

@@ -1,6 +1,5 @@
 """Up to which record of each partition a subscription has read."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,17 +9,6 @@ from tests.events import unique
 from tests.subscriptions import read_event
 
 TOPIC = "events"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "state.sqlite"
-
-
-@pytest.fixture
-def subscription(path: Path) -> Iterator[Subscription]:
-    with Subscription(path) as opened:
-        yield opened
 
 
 def saved_offset(subscription: Subscription, path: Path) -> int | None:
