@@ -86,10 +86,11 @@ EARLY = {"neardup-slow", "neardup-oversized"}
 
 CONSEQUENCES: Mapping[str, set[str]] = {
     "neardup-garbage": {"NeardupDependencyUnavailable"},
-    "neardup-worn": {"NeardupPartitionsUnassigned"},
+    "neardup-worn": {"NeardupPartitionsUnassigned", "NeardupDependencyUnavailable"},
 }
-"""What may follow from a fault: without a file descriptor no connection can be opened, and a stranger in the
-group has partitions that no daemon reads."""
+"""What may follow from a fault: without a file descriptor no connection can be opened, a stranger in the
+group has partitions that no daemon reads, and pages whose records are lost amid their batch are decided
+again until they have some."""
 
 OVERLOAD = {"NeardupEventLoopBlocked", "NeardupDown"}
 """Fire, and rightly, where this machine has no processor time for a daemon, or for its start."""
