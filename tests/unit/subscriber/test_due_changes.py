@@ -20,6 +20,14 @@ def feed(subscription: Subscription, *events: EventData) -> None:
         subscription.feed(read_event(event, event_id=str(offset)), "events", 0, offset)
 
 
+def acted_upon(subscription: Subscription, *events: EventData) -> None:
+    feed(subscription, *events)
+    subscription.save()
+    for change in subscription.due():
+        subscription.done(change)
+    subscription.save()
+
+
 def due(subscription: Subscription) -> list[tuple[PageStatus, PageStatus]]:
     """Return the statuses before and after of the page that is due."""
     return [(before, after) for page_id, before, after in subscription.due() if page_id == "page"]
@@ -48,10 +56,7 @@ def test_a_change_is_due_from_the_status_that_was_acted_upon(
     path: Path, event: EventData, status: PageStatus, *, is_restarted: bool
 ) -> None:
     subscription = Subscription(path)
-    feed(subscription, event)
-    subscription.save()
-    for change in subscription.due():
-        subscription.done(change)
+    acted_upon(subscription, event)
     feed(subscription, undecided("page", 3), unique("page", "page.4", 4))
     subscription.save()
     if is_restarted:
@@ -60,14 +65,6 @@ def test_a_change_is_due_from_the_status_that_was_acted_upon(
 
     assert due(subscription) == [(status, PageStatus(cluster_id="page.4", is_needed=True))]
     subscription.close()
-
-
-def acted_upon(subscription: Subscription, *events: EventData) -> None:
-    feed(subscription, *events)
-    subscription.save()
-    for change in subscription.due():
-        subscription.done(change)
-    subscription.save()
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])
