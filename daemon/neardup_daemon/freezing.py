@@ -38,6 +38,7 @@ from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.pipeline.freezing import TimedRecord, freeze_pages
 from neardup_stream.pipeline.kept_text import PREFIXES, TextParts
 from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import all_records
 from neardup_stream.streams.files.digests import LateDigests
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource, PlaceOf
@@ -297,10 +298,7 @@ async def _fill_from_index(filling: _Filling, stores: "Stores") -> Filled:
     filled = Filled()
     seen_before = time() - run.unseen_days * _DAY_SECONDS
     retries = build_retries(settings, NoMeters())
-    slot, kept = 0, stores.pages.records
-    while slot < kept.slot_count:
-        walked = await retries.retry(partial(kept.walk, slot, kept.slot_count))
-        slot = walked.next_slot
+    async for walked in all_records(stores.pages.records, retries.retry):
         records = [PageRecord.unpack(packed) for _, packed in walked.records]
         timed = [
             TimedRecord(record, record.seen_seconds * _MS)

@@ -31,12 +31,12 @@ from neardup_stream.clusters.rules import Rule, components
 from neardup_stream.clusters.snapshot import StaleSnapshot, page_addresses
 from neardup_stream.clusters.sweeping import sweep_aged
 from neardup_stream.clusters.transactions import changes_of, planned
-from neardup_stream.clusters.walking import Retry, WalkedCluster, once, walk_clusters
+from neardup_stream.clusters.walking import WalkedCluster, walk_clusters
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import PROVISIONAL_RANK, Aged, ClusterStore
-from neardup_stream.stores.protocol import RecordStore
+from neardup_stream.stores.protocol import RecordStore, Retry, once
 
 __all__ = ["ClusterConfig", "Clusters"]
 

@@ -1,9 +1,9 @@
 """Reads whole clusters, a bounded number of members at a time."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey, inner_key, unpack_cluster
@@ -17,10 +17,9 @@ from neardup_stream.stores.cluster_store import (
     MemberRange,
     WalkedClusters,
 )
+from neardup_stream.stores.protocol import Retry, once
 
-__all__ = ["Retry", "WalkedCluster", "once", "walk_clusters"]
-
-T = TypeVar("T")
+__all__ = ["WalkedCluster", "walk_clusters"]
 
 _CLUSTERS_AT_ONCE = 64
 _MEMBERS_AT_ONCE = 100
@@ -44,19 +43,6 @@ class WalkedCluster(NamedTuple):
     id: str
     representative: PageVersion
     members: list[Handle]
-
-
-class Retry(Protocol):
-    """Awaits a step, once or again and again while it raises Unavailable."""
-
-    async def __call__(self, step: Callable[[], Awaitable[T]], /) -> T:
-        """Return the result of the step."""
-        ...
-
-
-async def once(step: Callable[[], Awaitable[T]]) -> T:
-    """Await a step and leave what it raises to the caller."""
-    return await step()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ with the same effect, because a client repeats a call whose answer was lost. Eac
 StoreUnavailable when the server is unavailable; a part of a batch may then have been written.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,12 +24,16 @@ __all__ = [
     "RecordChange",
     "RecordDrop",
     "RecordStore",
+    "Retry",
     "TableEntries",
     "TableMembers",
     "TableStore",
     "WalkedRecords",
     "all_records",
+    "once",
 ]
+
+T = TypeVar("T")
 
 WORD_TURNOVER = 8
 """One page in so many, by its handle, enters a word whose bucket is oversized, in place of the oldest."""
@@ -273,14 +278,31 @@ class RecordStore(Protocol):
         ...
 
 
-async def all_records(store: RecordStore) -> AsyncIterator[WalkedRecords]:
+class Retry(Protocol):
+    """Awaits a step, once or again and again while it raises Unavailable."""
+
+    async def __call__(self, step: Callable[[], Awaitable[T]], /) -> T:
+        """Return the result of the step."""
+        ...
+
+
+async def once(step: Callable[[], Awaitable[T]]) -> T:
+    """Await a step and leave what it raises to the caller."""
+    return await step()
+
+
+async def all_records(store: RecordStore, retry: Retry = once) -> AsyncIterator[WalkedRecords]:
     """Yield every record of a store, part by part; no snapshot.
+
+    Args:
+        store: has the records.
+        retry: runs each read of the store.
 
     Raises:
         StoreUnavailable: the store is unavailable.
     """
     slot, count = 0, store.slot_count
     while slot < count:
-        walked = await store.walk(slot, count - slot)
+        walked = await retry(partial(store.walk, slot, count - slot))
         slot = walked.next_slot
         yield walked

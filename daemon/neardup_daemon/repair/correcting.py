@@ -23,6 +23,7 @@ from neardup_stream.pipeline.corrections import Corrections
 from neardup_stream.pipeline.fetching import fetch_records
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import all_records
 from neardup_stream.wire.events import to_message
 
 __all__ = ["Publisher"]
@@ -89,10 +90,7 @@ class Publisher:
             async for some in _some(clusters.walk(self._retry)):
                 async for event in self._of_clusters(some, clusters):
                     yield event
-        slot, kept = 0, self._stores.pages.records
-        while slot < kept.slot_count:
-            walked = await self._retry(partial(kept.walk, slot, kept.slot_count - slot))
-            slot = walked.next_slot
+        async for walked in all_records(self._stores.pages.records, self._retry):
             records = [(handle, PageRecord.unpack(packed)) for handle, packed in walked.records]
             async for event in self._of_others(records):
                 yield event

@@ -8,6 +8,7 @@ from neardup_daemon.wiring import Stores
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition
 from neardup_stream.pipeline.retries import Retries
+from neardup_stream.stores.protocol import all_records
 
 __all__ = ["Extent", "measure_extent", "require_extent"]
 
@@ -30,11 +31,8 @@ async def measure_extent(stores: Stores, partitions: Sequence[Partition], retrie
     Cost: a round trip for some thousand page records, or hashes without any.
     """
     witnesses = await retries.retry(partial(stores.epochs.witnesses, partitions))
-    count, slot, kept = 0, 0, stores.pages.records
-    while slot < kept.slot_count:
-        walked = await retries.retry(partial(kept.walk, slot, kept.slot_count - slot))
-        count, slot = count + len(walked.records), walked.next_slot
-    return Extent(count, witnesses)
+    walked = all_records(stores.pages.records, retries.retry)
+    return Extent(sum([len(part.records) async for part in walked]), witnesses)
 
 
 async def require_extent(
