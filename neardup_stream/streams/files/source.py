@@ -94,8 +94,10 @@ class FileSource(FiniteSource):
         """Check every path, then begin to read the first.
 
         Raises:
-            ConfigError: one is missing, unreadable, or of an unknown type, or its reader is not installed.
+            ConfigError: one is missing, unreadable, or of an unknown type, its reader is not installed, or
+                standard input is named twice.
         """
+        _require_one_stdin(self._paths)
         readers = [(path, _reader_of(path)) for path in self._paths]
         self._ready.clear()
         self._blocks = _read_blocks(
@@ -201,10 +203,14 @@ def check_inputs(paths: Sequence[str], other_endings: Sequence[str] = ()) -> Non
     Raises:
         ConfigError: one is missing, unreadable, or of an unknown type, or standard input is named twice.
     """
-    if list(paths).count(STDIN) > 1:
-        raise ConfigError("standard input (-) is named twice: its pages can be read once")
+    _require_one_stdin(paths)
     for path in paths:
         _format_of(path, other_endings)
+
+
+def _require_one_stdin(paths: Sequence[str]) -> None:
+    if list(paths).count(STDIN) > 1:
+        raise ConfigError("standard input (-) is named twice: its pages can be read once")
 
 
 def _reader_of(path: str) -> _Reader:

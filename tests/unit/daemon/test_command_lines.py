@@ -62,6 +62,8 @@ def test_numbers_that_no_machine_has_are_refused(
         ("query page --state . --redis-url redis://nowhere:1", "--state names a directory's index"),
         ("dedup - -", "standard input (-) is named twice"),
         ("freeze - {} - -o a.nda", "standard input (-) is named twice"),
+        ("produce - -", "standard input (-) is named twice"),
+        ("fingerprint - -", "standard input (-) is named twice"),
     ],
 )
 def test_options_that_would_be_ignored_are_refused(
