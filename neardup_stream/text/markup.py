@@ -5,8 +5,10 @@ frame: it costs more than twice as much and makes pages that differ in little lo
 the library, and what each mode costs in quality, see docs/decisions/0002-markup.md.
 """
 
+from collections.abc import Iterator
 from html.entities import html5
-from typing import Literal
+from itertools import groupby
+from typing import Final, Literal
 
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html.exception import HTMLParserException
@@ -49,6 +51,12 @@ _LANDMARKS = (
 """Elements that mark a site's frame, on sites that use them."""
 
 
+_CELL_END: Final = "\t\t"
+"""What the extractor writes between the cells of a row."""
+_LINE_CHARACTERS: Final = 40
+"""A cell of so many is a line of its own; shorter ones side by side, such as numbers, are one line."""
+
+
 def visible_text(html: str, extraction: Extraction = "all_text", *, landmarks: bool = True) -> str:
     r"""Return the visible text; omits scripts, styles, templates and comments, and separates blocks.
 
@@ -78,7 +86,21 @@ def visible_text(html: str, extraction: Extraction = "all_text", *, landmarks: b
         )
     except HTMLParserException as error:  # any input is valid HTML
         raise MemoryError(str(error)) from error
-    return str(text)
+    return _with_long_cells_as_lines(str(text))
+
+
+def _with_long_cells_as_lines(text: str) -> str:
+    """Return text in which what a site says in one cell is a line apart from the other cells of the row."""
+    return "\n".join(_lines(text)) if _CELL_END in text else text
+
+
+def _lines(text: str) -> Iterator[str]:
+    for row in text.split("\n"):
+        for is_line, cells in groupby(row.split(_CELL_END), lambda cell: len(cell) >= _LINE_CHARACTERS):
+            if is_line:
+                yield from cells
+            else:
+                yield _CELL_END.join(cells)
 
 
 def _without_growing_references(html: str) -> str:

@@ -30,6 +30,26 @@ def test_all_text_is_what_a_reader_sees(html: str, words: str) -> None:
     assert visible_text(html).split() == words.split()
 
 
+@pytest.mark.parametrize(
+    ("cells", "lines"),
+    [
+        (["1", "2", "3"], ["1 2 3"]),
+        (["x" * 39, "y" * 39], ["x" * 39 + " " + "y" * 39]),
+        (["x" * 40, "y"], ["x" * 40, "y"]),
+        (["1", "2", "x" * 40, "y" * 41, "3", "4"], ["1 2", "x" * 40, "y" * 41, "3 4"]),
+        (["Contact", "<p>" + "x" * 9 + "</p>", "y" * 40], ["Contact", "x" * 9, "y" * 40]),
+    ],
+)
+def test_a_long_cell_is_a_line_and_short_cells_side_by_side_are_one(
+    cells: list[str], lines: list[str]
+) -> None:
+    html = f"<table><tr><td>{'<td>'.join(cells)}</table>"
+
+    found = visible_text(html).split("\n")
+
+    assert [" ".join(line.split()) for line in found if line.strip()] == lines
+
+
 def test_main_content_leaves_the_frame_out() -> None:
     article = "<p>" + "A sentence of the article itself, long enough to be one. " * 5 + "</p>"
     html = f"<body><nav><a href=/>Home</a></nav><main><article>{article}</article></main></body>"
