@@ -157,7 +157,7 @@ class Transaction(NamedTuple):
         appended: parts of blocks, in order; see `pack_part`. Of a full block it is stored in the one that
             continues it.
         new: values of cells at which nothing may be stored yet, beside those in `expected` and `writes`.
-        rank_count: how many ranks it takes.
+        rank_count: how many ranks it takes; known_ranks: how many are taken already, as far as is known.
         aged_count: `AGED` as it was before everything that this rests on was read: no cell that began to age
             since may have stopped yet. None where nothing was read before.
         turn: the token of the daemon's turn, see `ClusterStore.take_turn`; empty for none.
@@ -173,6 +173,7 @@ class Transaction(NamedTuple):
     appended: Sequence[tuple[CellAddress, bytes]] = ()
     new: Sequence[tuple[CellAddress, bytes]] = ()
     rank_count: int = 0
+    known_ranks: int = 0
     aged_count: int | None = None
     turn: bytes = b""
     begins: Mapping[CellAddress, bytes] = {}
@@ -225,6 +226,7 @@ class ClusterStore(Protocol):
 
         Returns:
             The rank before the first one taken; None when something has moved and nothing was changed.
+            RanksWentBack is raised, and nothing was changed, where fewer ranks are taken than are known.
         """
         ...
 
@@ -273,8 +275,7 @@ class ClusterStore(Protocol):
         calls from cursor 0 until 0 is returned.
 
         Args:
-            partition: of the rows.
-            offset: from which on they stay.
+            partition, offset: from which on rows stay.
             cursor: 0 at first.
             expected: values that cells must have for anything to be done.
 
@@ -286,9 +287,8 @@ class ClusterStore(Protocol):
     async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
         """Return the oldest page cells that are at least `tombstone_ttl_seconds` old.
 
-        At most `limit`, but all that began to age together in any case. Those that will have begun to age
-        more than `AHEAD_SECONDS` from now are due, too: the clock was ahead, and batches that rest on them
-        are read again, as after any sweep.
+        At most `limit`, but all that began to age together in any case. Those that will have begun more than
+        `AHEAD_SECONDS` from now are due too: the clock was ahead, and batches on them are read again.
         """
         ...
 

@@ -6,8 +6,8 @@ nothing more.
 
 Offsets below which rows lie (`DECIDED`) only rise, and so do ranks. Where one is lower than this process has
 seen it, the store went back to an earlier state: an older copy was restored, or a replica took over that had
-not all writes. The token is then overwritten, so that every daemon stops. Ranks are seen by a commit after
-it was written: it raises, so nothing is sent of what it decided.
+not all writes. The token is then overwritten, so that every daemon stops; where that fails, this process
+finds the same at its next read or commit. A commit that finds fewer ranks writes nothing.
 
 Behind the token stands the state of the tables' layout, see `table_layouts`. It only advances.
 """
@@ -30,6 +30,7 @@ from neardup_stream.stores.cluster_store import (
     WalkedBlocks,
     WalkedClusters,
 )
+from neardup_stream.stores.ranks import RanksWentBack
 from neardup_stream.stores.table_layouts import LayoutState, TableLayouts
 
 __all__ = ["INDEX", "GuardedClusters", "IndexLost", "change_layout", "create_index", "stored_layout"]
@@ -128,11 +129,12 @@ class GuardedClusters:
         if transaction.appended:
             self._layouts.require(self._layouts.used.change)
         expected = {INDEX: self._stored, **transaction.expected}
-        known_count = self._rank_count  # as of now: answers may come in another order
-        base = await self._store.commit(transaction._replace(expected=expected))
+        known = self._rank_count
+        try:
+            base = await self._store.commit(transaction._replace(expected=expected, known_ranks=known))
+        except RanksWentBack as lost:
+            await self._went_back(f"it knows of {lost.count} ranks, and it knew of {known}")
         if base is not None:
-            if base < known_count:
-                await self._went_back(f"it knows of {base} ranks, and it knew of {known_count}")
             self._rank_count = max(self._rank_count, base + transaction.rank_count)
             self._raise(_ceilings(transaction.writes.items()))
         return base

@@ -29,8 +29,9 @@ from tests.contracts.cluster_cells import (
     writing,
 )
 from tests.contracts.decision_rows import DECISION_ROW_CLAIMS
+from tests.contracts.ranks import KNOWN_RANK_CLAIMS, RANK_CLAIMS
 
-__all__ = ["CLUSTER_STORE_CLAIMS"]
+__all__ = ["CLUSTER_STORE_CLAIMS", "UNGUARDED_STORE_CLAIMS"]
 
 
 def cluster(number: int) -> bytes:
@@ -141,12 +142,6 @@ async def a_commit_that_is_repeated_changes_nothing(store: ClusterStore) -> None
 
     assert [await store.commit(first), await store.commit(first)] == [0, None]
     assert await value(store, address) == ranked(1, part[6:])
-
-
-async def ranks_follow_the_order_of_commits(store: ClusterStore) -> None:
-    bases = [await store.commit(writing(rank_count=count)) for count in (2, 0, 3, 1)]
-
-    assert bases == [0, 2, 2, 5]
 
 
 async def a_provisional_rank_becomes_one_that_the_commit_took(store: ClusterStore) -> None:
@@ -320,8 +315,6 @@ CLUSTER_STORE_CLAIMS = [
     a_cell_that_begins_otherwise_or_is_gone_stops_the_whole_commit,
     a_new_cell_is_written_where_none_is_or_the_whole_commit_is_refused,
     a_commit_that_is_repeated_changes_nothing,
-    ranks_follow_the_order_of_commits,
-    a_provisional_rank_becomes_one_that_the_commit_took,
     a_cell_without_a_value_is_removed,
     members_come_in_order_of_rank_and_only_their_own,
     members_are_read_on_behind_a_member,
@@ -335,6 +328,10 @@ CLUSTER_STORE_CLAIMS = [
     a_member_may_leave_and_join_with_another_rank_at_once,
     a_walk_meets_every_cluster_once,
     of_eight_commits_at_once_one_is_first,
+    *RANK_CLAIMS,
+    a_provisional_rank_becomes_one_that_the_commit_took,
     *DECISION_ROW_CLAIMS,
     *AGING_CLAIMS,
 ]
+
+UNGUARDED_STORE_CLAIMS = [*CLUSTER_STORE_CLAIMS, *KNOWN_RANK_CLAIMS]

@@ -15,7 +15,7 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.keys import ClusterKeys
 from tests.cluster_histories import Crawl, History, Op, walked
 from tests.contracts.cluster_cells import FREE, LOW, page, ranked, writing
-from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
+from tests.contracts.clusters import UNGUARDED_STORE_CLAIMS
 from tests.servers.redis import RedisServer
 
 AGED_PAGE = (1).to_bytes(6, "big") + bytes(2) + LOW.to_bytes(8, "big") + bytes(4)
@@ -32,7 +32,7 @@ def store(client: RedisClient, keys: ClusterKeys) -> RedisClusters:
     return RedisClusters(client, keys)
 
 
-@pytest.mark.parametrize("claim", CLUSTER_STORE_CLAIMS, ids=lambda claim: claim.__name__)
+@pytest.mark.parametrize("claim", UNGUARDED_STORE_CLAIMS, ids=lambda claim: claim.__name__)
 async def test_redis_clusters_keep_the_contract(
     claim: Callable[[RedisClusters], Awaitable[None]], store: RedisClusters
 ) -> None:

@@ -34,6 +34,7 @@ from neardup_stream.stores.cluster_store import (
     partition_name,
     rows_table,
 )
+from neardup_stream.stores.ranks import RanksWentBack
 
 __all__ = ["MemoryClusters"]
 
@@ -80,8 +81,7 @@ class MemoryClusters:
         """See the contract."""
         if not self._holds(transaction):
             return None
-        base = self._last_rank
-        self._last_rank += transaction.rank_count
+        base = self._take_ranks(transaction)
         self._turn = b""
         for address, value in transaction.writes.items():
             self._write(address, value and (_ranked(value, base) if value[0] >= _PROVISIONAL_BYTE else value))
@@ -199,6 +199,13 @@ class MemoryClusters:
         now = self._now_seconds()
         self._aging.extend((now, group) for group in groups)
         self._write(AGED, b"%d" % (self._count(SWEPT) + len(self._aging)))
+
+    def _take_ranks(self, transaction: Transaction) -> int:
+        base = self._last_rank
+        if base < transaction.known_ranks:
+            raise RanksWentBack(base)
+        self._last_rank += transaction.rank_count
+        return base
 
     def _holds(self, transaction: Transaction) -> bool:
         limits = {

@@ -30,6 +30,7 @@ from neardup_stream.stores.cluster_store import (
     partition_name,
     rows_table,
 )
+from neardup_stream.stores.ranks import RanksWentBack
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import ClusterKeys
 from neardup_stream.stores.redis.walking import WalkWidth, walk_hashes
@@ -148,9 +149,12 @@ class RedisClusters:
             items.packed(self._cells(transaction.begins)),
             transaction.rank_count,
             transaction.turn,
+            transaction.known_ranks,
         )
         base: int | None
         (base,) = await self._client.run(_COMMIT, [ScriptCall(items.keys, args)])
+        if base is not None and base < 0:
+            raise RanksWentBack(-1 - base)
         return base
 
     async def take_turn(self, token: bytes, seconds: float) -> bool:

@@ -13,8 +13,8 @@
 --   [8] parts     hash, name of a block, bytes to append; to a block that continues it, where it is full
 --   [9] new       hash, field, value to write where nothing is stored
 --   [10] begins   hash, field, how its value must begin
--- ARGV[11] how many ranks are taken, ARGV[12] token of our turn
--- Returns the rank before the first one taken, or false.
+-- ARGV[11] how many ranks are taken, ARGV[12] token of our turn, ARGV[13] how many ranks must have been taken
+-- Returns the rank before the first one taken, or false; -1 - that rank where it is below ARGV[13].
 --
 -- Values begin with a rank. One whose first bit is set is provisional: a number of this batch.
 local call, sub, byte, unpack_struct = redis.call, string.sub, string.byte, struct.unpack
@@ -82,6 +82,9 @@ while at <= #ARGV[7] do
 end
 
 local base = tonumber(call('GET', KEYS[1]) or 0)
+if base < tonumber(ARGV[13]) then
+  return -1 - base
+end
 
 -- The bytes with the rank that begins at `from` made final.
 local function ranked(bytes, from)

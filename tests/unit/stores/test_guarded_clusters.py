@@ -12,7 +12,6 @@ from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.checked_sweep_rounds import CheckedSweepRounds, check_intact
 from neardup_stream.stores.cluster_store import (
-    DECIDED,
     TRIMMED,
     Aged,
     CellAddress,
@@ -32,24 +31,17 @@ from neardup_stream.stores.table_layouts import LayoutChanged, LayoutState, Tabl
 from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
 from tests.contracts.sweep_rounds import SWEEP_ROUNDS_CLAIMS, SweepRoundsClaim
 from tests.doubles.sweep_rounds import MemorySweepRounds
+from tests.unit.stores.guarded_stores import (
+    CEILING,
+    INDEX_A,
+    PARTITION,
+    SOMETHING,
+    created,
+    decide,
+    gone_back,
+)
 
-PARTITION = Partition("pages", 3)
-INDEX_A = "0193a0b1"
 NOW = 1_790_000_000.0
-CEILING = CellAddress(DECIDED, partition_name(PARTITION))
-SOMETHING = CellAddress("pages", b"12345678")
-
-
-async def created(store: MemoryClusters, token: str = INDEX_A) -> GuardedClusters:
-    await create_index(store, token)
-    return GuardedClusters(store, token)
-
-
-async def decide(store: GuardedClusters, below: int) -> int | None:
-    """Commit as a batch does that decides everything below an offset."""
-    ((before,), _) = await store.read([CEILING])
-    writes = {CEILING: bytes(6) + b"%d" % below}
-    return await store.commit(Transaction(floors={}, expected={CEILING: before}, writes=writes, rank_count=1))
 
 
 @pytest.mark.parametrize("claim", CLUSTER_STORE_CLAIMS, ids=lambda claim: claim.__name__)
@@ -156,26 +148,6 @@ async def test_an_older_copy_is_noticed_and_every_daemon_learns_of_it() -> None:
         await decide(one, 21)
     with pytest.raises(IndexLost, match="index 0193a0b1 went back to an earlier state"):
         await decide(other, 11)
-
-
-def gone_back(store: MemoryClusters, copy: MemoryClusters) -> None:
-    vars(store).update(vars(deepcopy(copy)))
-
-
-async def test_an_older_copy_is_noticed_by_a_commit_of_another_partition() -> None:
-    """What it decided rests on pages that are lost: its events are not to be sent."""
-    store = MemoryClusters()
-    guarded = await created(store)
-    await decide(guarded, 10)
-    copy = deepcopy(store)
-    await decide(guarded, 20)
-    gone_back(store, copy)
-
-    writes = {CellAddress(DECIDED, b"pages:4"): bytes(6) + b"7"}
-    with pytest.raises(IndexLost, match="it knows of 1 ranks, and it knew of 2"):
-        await guarded.commit(Transaction(floors={}, expected={}, writes=writes, rank_count=1))
-    with pytest.raises(IndexLost, match="earlier state"):
-        await GuardedClusters(store, INDEX_A).check()
 
 
 async def test_an_older_copy_is_noticed_where_nothing_is_read_or_decided() -> None:

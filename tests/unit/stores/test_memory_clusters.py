@@ -4,10 +4,10 @@ import pytest
 
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.contracts.cluster_cells import LOW, appending, deciding, trim
-from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
+from tests.contracts.clusters import UNGUARDED_STORE_CLAIMS
 
 
-@pytest.mark.parametrize("claim", CLUSTER_STORE_CLAIMS, ids=lambda claim: claim.__name__)
+@pytest.mark.parametrize("claim", UNGUARDED_STORE_CLAIMS, ids=lambda claim: claim.__name__)
 async def test_memory_clusters_keep_the_contract(claim: Callable[[MemoryClusters], Awaitable[None]]) -> None:
     await claim(MemoryClusters())
 
