@@ -86,8 +86,8 @@ class Commit:
         async with self._committing:
             with timed(self._meters, "commit"):
                 committed = await self._delivery.commit()
-            self._meters.committed(committed)
-            self._untrimmed = later_offsets(self._untrimmed, committed)
+            self._meters.committed(committed.known)
+            self._untrimmed = later_offsets(self._untrimmed, committed.seen)
             await self._trim(
                 {one: end for one, end in self._untrimmed.items() if not self._config.is_read_again(one)}
             )

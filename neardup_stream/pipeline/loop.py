@@ -11,7 +11,8 @@ from itertools import pairwise
 
 from neardup_stream.errors import Unavailable
 from neardup_stream.pipeline.deliver import Publication
-from neardup_stream.pipeline.delivery_guarantees import AtLeastOnce, Delivery, ExactlyOnce
+from neardup_stream.pipeline.delivery_guarantees import AtLeastOnce, Delivery
+from neardup_stream.pipeline.exactly_once import ExactlyOnce
 from neardup_stream.pipeline.former_epochs import FormerEpochs
 from neardup_stream.pipeline.handoff import Handoff
 from neardup_stream.pipeline.stage_task import Item

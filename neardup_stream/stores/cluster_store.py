@@ -244,16 +244,13 @@ class ClusterStore(Protocol):
         ...
 
     async def partitions(self) -> list[bytes]:
-        """Return the names of all partitions of which something was ever decided; no snapshot.
-
-        Cost: a round trip for some thousand.
-        """
+        """Return the names of all partitions of which something was ever decided; no snapshot."""
         ...
 
     async def blocks(self, partition: Partition, cursor: int = 0) -> WalkedBlocks:
         """Return about one block of rows of a partition, in no order.
 
-        Blocks that are stored throughout are all seen by the calls from cursor 0 until 0 is returned.
+        The calls from cursor 0 until 0 is returned see all blocks that are stored throughout.
         """
         ...
 
@@ -275,7 +272,8 @@ class ClusterStore(Protocol):
         calls from cursor 0 until 0 is returned.
 
         Args:
-            partition, offset: from which on rows stay.
+            partition: of the rows.
+            offset: from which on they stay.
             cursor: 0 at first.
             expected: values that cells must have for anything to be done.
 
@@ -295,8 +293,8 @@ class ClusterStore(Protocol):
     async def sweep(self, due: Sequence[Aged]) -> None:
         """Remove these, the oldest of all, from the list of aging cells, and those cells that nothing holds.
 
-        Cells that began to age together leave the list together. A cell is removed if it has the rank it aged
-        with and the byte after its rank is below 2. If another daemon has swept meanwhile, nothing happens.
+        Cells that began to age together leave the list together. One is removed if it has the rank it aged
+        with and the byte behind it is below 2. If another daemon has swept meanwhile, nothing happens.
         """
         ...
 

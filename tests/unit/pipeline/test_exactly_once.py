@@ -10,10 +10,11 @@ from neardup_stream.errors import InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Position
 from neardup_stream.pipeline.delivery_guarantees import (
     BatchOutput,
-    ExactlyOnce,
+    CommittedOffsets,
     OutgoingDeadLetter,
     OutgoingMessage,
 )
+from neardup_stream.pipeline.exactly_once import ExactlyOnce
 from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource, Pass
 from tests.doubles.transactions import MemoryTransactions
 
@@ -69,7 +70,7 @@ def _offsets(sink: MemorySink, partition: Partition) -> list[int]:
     return [int(offset) for number, offset in pairs if int(number) == partition.number]
 
 
-async def deliver(daemon: ExactlyOnce, *batch_outputs: BatchOutput) -> Mapping[Partition, int]:
+async def deliver(daemon: ExactlyOnce, *batch_outputs: BatchOutput) -> CommittedOffsets:
     for batch_output in batch_outputs:
         daemon.finish(batch_output, await daemon.send(batch_output))
     return await daemon.commit()
@@ -86,7 +87,7 @@ async def test_nothing_is_published_before_the_commit_and_everything_by_it() -> 
     committed = await daemon.commit()
 
     assert before == ([], 6, [])
-    assert committed == {FIRST: 0, SECOND: 0}
+    assert committed == CommittedOffsets(known={FIRST: 4, SECOND: 2}, seen={FIRST: 0, SECOND: 0})
     assert group.source.committed == {FIRST: 4, SECOND: 2}
     assert (group.delivered(), group.delivered(SECOND), group.letters()) == ([0, 1, 2, 3], [0, 1], [0, 3])
     assert (daemon.held_count, group.acknowledged) == (0, [batch_output.next_offsets])
@@ -98,9 +99,10 @@ async def test_a_commit_is_known_to_be_seen_once_the_next_one_is_done() -> None:
     daemon = group.daemon()
     await daemon.take_over([FIRST])
 
-    seen = [await deliver(daemon, group.batch_output((FIRST, range(at, at + 2)))) for at in range(0, 8, 2)]
+    commits = [await deliver(daemon, group.batch_output((FIRST, range(at, at + 2)))) for at in range(0, 8, 2)]
 
-    assert seen == [{FIRST: 0}, {FIRST: 2}, {FIRST: 4}, {FIRST: 6}]
+    assert [each.seen for each in commits] == [{FIRST: 0}, {FIRST: 2}, {FIRST: 4}, {FIRST: 6}]
+    assert [each.known for each in commits] == [{FIRST: 2}, {FIRST: 4}, {FIRST: 6}, {FIRST: 8}]
 
 
 async def test_batch_outputs_that_wait_together_are_one_transaction() -> None:
@@ -127,7 +129,7 @@ async def test_a_transaction_that_failed_is_repeated_only_if_it_was_not_committe
     committed = await daemon.commit()
 
     assert acknowledged == []
-    assert committed == {FIRST: 5 * is_delivered}
+    assert committed == CommittedOffsets(known={FIRST: 5}, seen={FIRST: 5 * is_delivered})
     assert group.source.committed == {FIRST: 5}
     assert group.delivered() == [0, 1, 2, 3, 4]
     assert group.acknowledged == [{FIRST: 5}]
@@ -141,11 +143,25 @@ async def test_a_partition_that_failed_stops_no_other() -> None:
         await deliver(daemon, group.batch_output((FIRST, range(2))), group.batch_output((SECOND, range(3))))
     committed_first = dict(group.source.committed)
 
-    await daemon.commit()
+    committed = await daemon.commit()
 
     assert len(committed_first) == 1
+    assert committed == CommittedOffsets(known={FIRST: 2, SECOND: 3}, seen={FIRST: 0, SECOND: 0})
     assert group.source.committed == {FIRST: 2, SECOND: 3}
     assert (group.delivered(), group.delivered(SECOND)) == ([0, 1], [0, 1, 2])
+
+
+async def test_a_commit_that_is_repeated_for_another_partition_is_seen_no_further() -> None:
+    """Of a batch with both partitions, the one that was delivered is held until the other one is, too."""
+    group = Group([Fail(is_delivered=False)])
+    daemon = group.daemon()
+    await daemon.take_over([FIRST, SECOND])
+    with pytest.raises(StreamUnavailable):
+        await deliver(daemon, group.batch_output((FIRST, range(2)), (SECOND, range(3))))
+
+    committed = await daemon.commit()
+
+    assert committed == CommittedOffsets(known={FIRST: 2, SECOND: 3}, seen={FIRST: 0, SECOND: 0})
 
 
 async def test_of_a_batch_output_that_another_has_published_in_part_only_the_rest_is_published() -> None:
@@ -171,7 +187,7 @@ async def test_what_is_revoked_is_neither_published_nor_acknowledged() -> None:
 
     await daemon.on_revoked()
 
-    assert await daemon.commit() == {}
+    assert await daemon.commit() == CommittedOffsets({}, {})
     assert (group.delivered(), group.acknowledged, group.source.committed) == ([], [], {})
 
 
@@ -205,7 +221,7 @@ async def test_a_commit_that_looks_for_its_offset_when_partitions_are_revoked_pu
     await daemon.on_revoked()
     await daemon.take_over([FIRST])
     transactions.go.set()
-    assert await former == {}
+    assert await former == CommittedOffsets({}, {})
     await deliver(daemon, group.batch_output((FIRST, range(2))))
 
     assert group.delivered() == [0, 1]
