@@ -2,16 +2,22 @@
 
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Self
+from time import time
+from typing import Protocol, Self
 
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Partition, Record
 from neardup_stream.streams.buffer import take_records
 from neardup_stream.streams.finite import FiniteSource
-from neardup_stream.streams.kafka.snapshot import TopicSnapshot
 from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["SnapshotSource"]
+
+
+class _Snapshot(Protocol):
+    def records(self) -> AsyncIterator[Sequence[Record]]:
+        """See `TopicSnapshot`."""
+        ...
 
 
 class SnapshotSource(FiniteSource):
@@ -21,22 +27,26 @@ class SnapshotSource(FiniteSource):
         snapshot: opened by its owner, and read here alone.
         ends: by partition, the offset below which records are read; of other partitions none are.
         on_records: called with the number of records read; or None.
+        now_seconds: the clock, epoch seconds.
 
     Attributes:
-        timestamp_seconds: the latest timestamp of a record that was read, epoch seconds.
+        timestamp_seconds: the latest timestamp of a record that was read, but never after the clock's time:
+            epoch seconds.
         record_count: how many were read.
     """
 
     def __init__(
         self,
-        snapshot: TopicSnapshot,
+        snapshot: _Snapshot,
         ends: Mapping[Partition, int],
         on_records: Callable[[int], None] | None = None,
+        now_seconds: Callable[[], float] = time,
     ) -> None:
         self.timestamp_seconds = 0.0
         self.record_count = 0
         self._ends = ends
         self._on_records = on_records
+        self._now_seconds = now_seconds
         self._snapshot = snapshot
         self._batches: AsyncIterator[Sequence[Record]] = snapshot.records()
         self._ready: deque[Record] = deque()
@@ -74,5 +84,5 @@ class SnapshotSource(FiniteSource):
         if self._on_records is not None:
             self._on_records(self.record_count)
         latest_ms = max(record.timestamp_ms for record in records)
-        self.timestamp_seconds = max(self.timestamp_seconds, latest_ms / 1000)
+        self.timestamp_seconds = max(self.timestamp_seconds, min(latest_ms / 1000, self._now_seconds()))
         return records
