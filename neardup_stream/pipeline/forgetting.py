@@ -118,7 +118,9 @@ async def forget(
     known: Mapping[Position, KnownVersion] = MappingProxyType({}),
     keep: KeepFormer = keep_nothing,
 ) -> list[Forgotten]:
-    """Turn the records of pages into stubs. Of the ids that a forget may mean, the first known one counts.
+    """Turn the records of pages into stubs.
+
+    Of the ids that a forget may mean, the first one whose page lives counts, else the first one that is known.
 
     Args:
         forgets: in the order they came; several may name one page.
@@ -173,11 +175,23 @@ def _plan_among(
     known: KnownVersion | None,
 ) -> tuple[PagePlace, ForgetPlan] | None:
     """Return which page a forget means, and what it changes; None where no page is known."""
-    known_version = known.version if known is not None else 0
-    for page_id, place in candidates.items():
-        if place.record is not None:
-            return place, plan_forget(position, place.record, now_seconds, known_version)
-        if known is not None and place.handle == known.handle:
-            stub = PageRecord.stub(page_id, position, now_seconds, known_version)
-            return place, ForgetPlan("forgotten", stub, is_write=True)
-    return None
+    known_handle, known_version = (known.handle, known.version) if known is not None else (None, 0)
+    there = [
+        (page_id, place)
+        for page_id, place in candidates.items()
+        if place.record is not None or place.handle == known_handle
+    ]
+    if not there:
+        return None
+    page_id, place = min(there, key=lambda each: _preference(position, each[1].record))
+    if place.record is not None:
+        return place, plan_forget(position, place.record, now_seconds, known_version)
+    stub = PageRecord.stub(page_id, position, now_seconds, known_version)
+    return place, ForgetPlan("forgotten", stub, is_write=True)
+
+
+def _preference(position: Position, record: PageRecord | None) -> int:
+    """Return which of the pages comes first, the lowest: a stub of this very forget, then one that lives."""
+    if record is not None and record.state == "gone":
+        return 0 if record.is_made_by(position) else 3 - record.has_passed(position)
+    return 1

@@ -125,6 +125,27 @@ async def test_of_the_ids_it_may_mean_the_first_known_one_is_forgotten() -> None
     assert await store.fetch([handle_of(PageId("c"), KEY)]) == [page("c").pack()]
 
 
+async def test_of_the_ids_it_may_mean_one_whose_page_lives_comes_before_one_that_is_gone() -> None:
+    gone, living = page("gone", 1).expired(NOW - 9), page("living", 2)
+    store = await holding(gone, living)
+
+    (first,) = await forget([asked("gone", "living")], store, KEY, NOW)
+    (again,) = await forget([asked("gone", "living")], store, KEY, NOW)
+
+    assert (first.result, first.former) == ("forgotten", living)
+    assert (again.result, again.record, again.former) == ("replayed", first.record, None)
+
+
+async def test_of_ids_of_pages_that_are_all_gone_the_one_that_a_later_record_removed_is_meant() -> None:
+    """A replay finds that its page was forgotten again since, and leaves the other stub as it is."""
+    other, stub = page("other", 1).expired(NOW - 9), page("page", 2).forgotten_by(Position(HERE, 12), NOW)
+    store = await holding(other, stub)
+
+    (replayed,) = await forget([asked("other", "page", offset=9)], store, KEY, NOW)
+
+    assert (replayed.result, replayed.record) == ("superseded", stub)
+
+
 async def test_a_page_is_found_behind_another_one_that_took_its_handle() -> None:
     taken = handle_of(PageId("page"), KEY)
     store = MemoryRecords()
