@@ -120,7 +120,7 @@ async def forget(
 ) -> list[Forgotten]:
     """Turn the records of pages into stubs.
 
-    Of the ids that a forget may mean, the first one whose page lives counts, else the first one that is known.
+    Of the ids that a forget may mean, the first one whose page lives counts, else the first known one.
 
     Args:
         forgets: in the order they came; several may name one page.

@@ -2,7 +2,8 @@
 
 A dead letter is the original record (key, value, headers) with `neardup.error.*` headers added. If the record
 exceeds the topic's message size, the least needed parts are cut, and a header records each cut: first the end
-of the value, then the crawler's headers, then the end of the key. Too many headers are never kept.
+of the value, then the crawler's headers, then the end of the key. Too many headers are never kept. Headers of
+ours that decide how a record is read, or replayed, always are.
 """
 
 from collections.abc import Iterator
@@ -13,8 +14,10 @@ from msgspec import UNSET, UnsetType
 
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Headers, Message, Record, topic_of
+from neardup_stream.wire.pages import OWN_FIELDS
 
 __all__ = [
+    "ATTEMPTS_HEADER",
     "ENVELOPE_BYTES",
     "ERROR_PREFIX",
     "MAX_ERROR_HEADERS",
@@ -25,6 +28,9 @@ __all__ = [
     "is_truncated",
     "to_json_line",
 ]
+
+ATTEMPTS_HEADER = "neardup.attempts"
+"""How often a record was replayed, in decimal; the record's next dead letter keeps this header."""
 
 TRUNCATED_BYTES = 64 * 1024
 """Bytes that remain of a value that is too large for its topic."""
@@ -40,6 +46,9 @@ MAX_ERROR_HEADERS = 16
 
 _KEY_BYTES = 1024
 _DETAIL_BYTES = 1024
+_ATTEMPTS_BYTES = 20
+_VALUE_CUT, _KEY_CUT = "truncated_from_bytes", "key_truncated_from_bytes"
+_CUT_HEADERS = {f"{ERROR_PREFIX}{name}" for name in (_VALUE_CUT, _KEY_CUT)}
 
 
 class DeadLetterHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,23 +83,26 @@ def dead_letter(record: Record, error: BadPage, max_message_bytes: int | None) -
         error: why it can never succeed.
         max_message_bytes: most bytes of key, value and headers, at least `ENVELOPE_BYTES`; None for no limit.
     """
-    own = _error_headers(record, error)
-    theirs = () if error.limit == "max_headers" else record.headers
+    lasting = _lasting(record.headers)
+    theirs = lasting if error.limit == "max_headers" else record.headers
     kept = tuple((name, value) for name, value in theirs if not name.startswith(ERROR_PREFIX))
+    own = _error_headers(record, error)
     letter = Message(
         key=record.key, value=record.value, headers=(*kept, *own), timestamp_ms=record.timestamp_ms
     )
     if max_message_bytes is None:
         return letter
-    smaller = _ever_smaller(letter, own, min(TRUNCATED_BYTES, max(max_message_bytes - ENVELOPE_BYTES, 0)))
+    smaller = _ever_smaller(
+        letter, (*lasting, *own), min(TRUNCATED_BYTES, max(max_message_bytes - ENVELOPE_BYTES, 0))
+    )
     while letter.size_bytes > max_message_bytes and (cut := next(smaller, None)) is not None:
         letter = cut
     return letter
 
 
 def is_truncated(letter: Message) -> bool:
-    """Return whether a dead letter carries only the beginning of its record's value."""
-    return any(name == f"{ERROR_PREFIX}truncated_from_bytes" for name, _ in letter.headers)
+    """Return whether a dead letter carries only the beginning of its record's value, or of its key."""
+    return any(name in _CUT_HEADERS for name, _ in letter.headers)
 
 
 def to_json_line(letter: Message) -> bytes:
@@ -105,6 +117,15 @@ def to_json_line(letter: Message) -> bytes:
         timestamp_ms=letter.timestamp_ms,
     )
     return msgspec.json.encode(line)
+
+
+def _lasting(headers: Headers) -> Headers:
+    """Return the headers that say how often a record was replayed, and whose names its fields have."""
+    attempts = [
+        each for each in headers if each[0] == ATTEMPTS_HEADER and len(each[1] or b"") <= _ATTEMPTS_BYTES
+    ]
+    fields = [each for each in headers if each == OWN_FIELDS]
+    return (*fields[:1], *attempts[-1:])
 
 
 def _error_headers(record: Record, error: BadPage) -> Headers:
@@ -127,11 +148,11 @@ def _header(name: str, fact: str | int) -> tuple[str, bytes]:
 
 def _ever_smaller(letter: Message, own: Headers, value_bytes: int) -> Iterator[Message]:
     """Yield versions of a letter, each with one more part cut."""
-    value, said = _beginning("truncated_from_bytes", letter.value, value_bytes)
+    value, said = _beginning(_VALUE_CUT, letter.value, value_bytes)
     yield (shorter := msgspec.structs.replace(letter, value=value, headers=(*letter.headers, *said)))
     dropped = _header("headers_dropped", len(letter.headers) - len(own))
     yield (barer := msgspec.structs.replace(shorter, headers=(*own, *said, dropped)))
-    key, said = _beginning("key_truncated_from_bytes", letter.key, _KEY_BYTES)
+    key, said = _beginning(_KEY_CUT, letter.key, _KEY_BYTES)
     yield msgspec.structs.replace(barer, key=key, headers=(*barer.headers, *said))
 
 

@@ -8,12 +8,9 @@ from msgspec import UNSET, UnsetType
 
 from neardup_stream.errors import CorruptData
 from neardup_stream.message import Message
-from neardup_stream.wire.dead_letters import ERROR_PREFIX, DeadLetterLine, is_truncated
+from neardup_stream.wire.dead_letters import ATTEMPTS_HEADER, ERROR_PREFIX, DeadLetterLine, is_truncated
 
-__all__ = ["ATTEMPTS_HEADER", "Fate", "attempt_count", "fate", "from_json_line", "reason_of", "replayed"]
-
-ATTEMPTS_HEADER = "neardup.attempts"
-"""How often a record was replayed, in decimal; the record's next dead letter keeps this header."""
+__all__ = ["Fate", "attempt_count", "fate", "from_json_line", "reason_of", "replayed"]
 
 _MAX_DIGITS = 9
 """Digits that are read of a count in a header, which any producer may have written."""

@@ -1,3 +1,5 @@
+from collections.abc import Mapping
+
 import msgspec
 import pytest
 
@@ -101,12 +103,46 @@ def test_headers_that_are_too_large_are_dropped_and_counted() -> None:
     assert dict(letter.headers) == {**ERROR_HEADERS, "neardup.error.headers_dropped": b"2"}
 
 
+LASTING = (("neardup.fields", b"own"), ("neardup.attempts", b"3"))
+
+
+@pytest.mark.parametrize(
+    ("others", "error", "said"),
+    [
+        ((("a", b"1" * ONE_MIB),), ERROR, {"neardup.error.headers_dropped": b"1"}),
+        ((("a", b"1"),) * 3, BadPage("over_limit", "5 headers", "max_headers"), {}),
+    ],
+    ids=["too large", "too many"],
+)
+def test_headers_that_decide_how_a_record_is_read_and_replayed_are_kept(
+    others: Headers, error: BadPage, said: Mapping[str, bytes]
+) -> None:
+    bad = record(b"x" * 10, key=b"k", headers=(*others, *LASTING))
+
+    letter = dead_letter(bad, error, ONE_MIB)
+
+    names = [name for name, _ in letter.headers if not name.startswith("neardup.error.")]
+    assert names == ["neardup.fields", "neardup.attempts"]
+    assert dict(LASTING).items() <= dict(letter.headers).items()
+    assert said.items() <= dict(letter.headers).items()
+
+
+@pytest.mark.parametrize("digits", [20, 21])
+def test_a_count_of_attempts_that_no_replay_wrote_is_dropped_with_the_other_headers(digits: int) -> None:
+    bad = record(b"x", headers=(("a", b"1" * ONE_MIB), ("neardup.attempts", b"1" * digits)))
+
+    letter = dead_letter(bad, ERROR, ENVELOPE_BYTES)
+
+    assert ("neardup.attempts" in dict(letter.headers)) is (digits == 20)
+
+
 def test_a_key_that_is_too_large_is_cut() -> None:
     bad = record(b"x" * 10, key=b"k" * ONE_MIB)
 
     letter = dead_letter(bad, ERROR, ONE_MIB)
 
     assert letter.key == b"k" * 1024
+    assert is_truncated(letter)
     assert letter.value == bad.value
     assert dict(letter.headers)["neardup.error.key_truncated_from_bytes"] == b"1048576"
 
