@@ -17,7 +17,9 @@ class Retention(Section, frozen=True):
         Meta(
             ge=0,
             le=10 * 366 * 86_400,
-            description="Pages not seen for this long, in seconds, expire; 0 keeps all pages.",
+            description="Pages not seen for this long, in seconds, expire; 0 keeps all pages. Daemons of a"
+            " namespace need the same `retention.*`: the shortest time expires pages for all of them, and"
+            " while the times differ they may pause to read.",
         ),
     ] = 0.0
     stub_seconds: Annotated[
