@@ -148,12 +148,13 @@ class AtLeastOnce:
     async def send(self, batch_output: BatchOutput) -> Collection[Partition]:
         """Send events, then dead letters; each step is retried until it is acknowledged.
 
-        Events of partitions that are not ours any more are left to their next owner.
+        What comes from partitions that are not ours any more is left to their next owner.
         """
         refused = await self._note(batch_output.events)
         events = [each.message for each in batch_output.events if each.position.partition not in refused]
+        letters = [each for each in batch_output.dead_letters if each.position.partition not in refused]
         await self._retries.retry(partial(self._events.send, events))
-        await self._retries.retry(partial(self._send_dead_letters, batch_output.dead_letters))
+        await self._retries.retry(partial(self._send_dead_letters, letters))
         batch_output.acknowledged(refused)
         return refused
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Collection, Mapping
 from copy import deepcopy
+from functools import partial
 from typing import cast
 
 import pytest
@@ -10,7 +11,12 @@ import pytest
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Message, Partition, Position
 from neardup_stream.meters import NoMeters
-from neardup_stream.pipeline.delivery_guarantees import AtLeastOnce, BatchOutput, OutgoingMessage
+from neardup_stream.pipeline.delivery_guarantees import (
+    AtLeastOnce,
+    BatchOutput,
+    OutgoingDeadLetter,
+    OutgoingMessage,
+)
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index
@@ -164,3 +170,17 @@ async def test_a_partition_that_returned_is_committed_again() -> None:
     await deliver(delivery, batch_of(4))
 
     assert source.committed == {PARTITION: 5, OTHER: 5}
+
+
+async def test_dead_letters_of_a_partition_with_another_owner_are_left_to_that_one_too() -> None:
+    source, letters = _FormerOwner([]), MemorySink()
+    delivery = AtLeastOnce(source, MemorySink(), letters, Retries(QUICK, NoMeters(), lambda _: None))
+    both = [
+        OutgoingDeadLetter(Position(each, 0), partial(Message, key=None, value=each.input_id.encode()))
+        for each in (PARTITION, OTHER)
+    ]
+
+    await deliver(delivery, batch_of(0, PARTITION, OTHER)._replace(dead_letters=both))
+
+    assert [letter.value for letter in letters.messages] == [PARTITION.input_id.encode()]
+    assert [letter.rendered is None for letter in both] == [False, True]
