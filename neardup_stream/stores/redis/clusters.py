@@ -132,21 +132,21 @@ class RedisClusters:
             items.packed(
                 self._cells({address: expected[address] for address in expected if address not in writes})
             ),
+            items.packed(self._cells(transaction.begins)),
             items.packed_swaps(self._swaps(transaction)),
-            items.packed(
-                self._cells({address: writes[address] for address in writes if address not in expected})
-            ),
-            items.packed(self._members(transaction.left)),
-            items.packed(self._members(transaction.joined)),
             items.packed_swaps(
                 (self._keys.of(address), address.field, value, b"%d" % added)
                 for address, (value, added) in transaction.counted.items()
             ),
+            items.packed(self._new(transaction)),
+            items.packed(
+                self._cells({address: writes[address] for address in writes if address not in expected})
+            ),
             items.packed(
                 (self._keys.of(address), address.field, part) for address, part in transaction.appended
             ),
-            items.packed(self._new(transaction)),
-            items.packed(self._cells(transaction.begins)),
+            items.packed(self._members(transaction.left)),
+            items.packed(self._members(transaction.joined)),
             transaction.rank_count,
             transaction.turn,
             transaction.known_ranks,

@@ -5,14 +5,14 @@
 -- length (4) and value; a swap and a count have two values:
 --   [1] limits    hash, field, value: what is stored may not be above it
 --   [2] expected  hash, field, value; empty: nothing is stored
---   [3] swaps     hash, field, value that is expected, value to write; empty: remove
---   [4] writes    hash, field, value; empty: remove
---   [5] leaving   sorted set, member (cluster key, rank, handle), nothing
---   [6] joining   the same, the rank perhaps provisional
---   [7] counts    hash, field, value that is expected but for its count, what is added to the count
+--   [3] begins    hash, field, how its value must begin
+--   [4] swaps     hash, field, value that is expected, value to write; empty: remove
+--   [5] counts    hash, field, value that is expected but for its count, what is added to the count
+--   [6] new       hash, field, value to write where nothing is stored
+--   [7] writes    hash, field, value; empty: remove
 --   [8] parts     hash, name of a block, bytes to append; to a block that continues it, where it is full
---   [9] new       hash, field, value to write where nothing is stored
---   [10] begins   hash, field, how its value must begin
+--   [9] leaving   sorted set, member (cluster key, rank, handle), nothing
+--   [10] joining  the same, the rank perhaps provisional
 -- ARGV[11] how many ranks are taken, ARGV[12] token of our turn, ARGV[13] how many ranks must have been taken
 -- Returns the rank before the first one taken, or false; -1 - that rank where it is below ARGV[13].
 --
@@ -46,7 +46,7 @@ for key, field, value in items(ARGV[2]) do
     return false
   end
 end
-for key, field, head in items(ARGV[10]) do
+for key, field, head in items(ARGV[3]) do
   if sub(call('HGET', key, field) or '', 1, #head) ~= head then
     return false
   end
@@ -54,9 +54,9 @@ end
 
 -- What the swaps write, once all of them are found to be right.
 local keys, fields, values, at = {}, {}, {}, 1
-while at <= #ARGV[3] do
+while at <= #ARGV[4] do
   local key, field, old, new
-  key, field, old, new, at = unpack_struct('>I4I2c0I4c0I4c0', ARGV[3], at)
+  key, field, old, new, at = unpack_struct('>I4I2c0I4c0I4c0', ARGV[4], at)
   key = KEYS[key]
   if (call('HGET', key, field) or '') ~= old then
     return false
@@ -65,9 +65,9 @@ while at <= #ARGV[3] do
 end
 
 at = 1
-while at <= #ARGV[7] do
+while at <= #ARGV[5] do
   local key, field, old, added
-  key, field, old, added, at = unpack_struct('>I4I2c0I4c0I4c0', ARGV[7], at)
+  key, field, old, added, at = unpack_struct('>I4I2c0I4c0I4c0', ARGV[5], at)
   key = KEYS[key]
   local now = call('HGET', key, field) or ''
   -- Bytes 7 to 10 are the count.
@@ -97,9 +97,9 @@ end
 
 -- The only check that writes, as the last one: one command for most cells, and taken back if one is there.
 local written = 0
-for key, field, value in items(ARGV[9]) do
+for key, field, value in items(ARGV[6]) do
   if call('HSETNX', key, field, ranked(value, 1)) == 0 then
-    for other, its_field in items(ARGV[9]) do
+    for other, its_field in items(ARGV[6]) do
       if written == 0 then
         return false
       end
@@ -140,7 +140,7 @@ end
 for i = 1, #keys do
   write(keys[i], fields[i], values[i])
 end
-for key, field, value in items(ARGV[4]) do
+for key, field, value in items(ARGV[7]) do
   write(key, field, value)
 end
 flush()
@@ -156,10 +156,10 @@ for key, block, part in items(ARGV[8]) do
   call('HSET', key, name, size > 0 and call('HGET', key, name) .. part or part)
 end
 
-for key, member in items(ARGV[5]) do
+for key, member in items(ARGV[9]) do
   call('ZREM', key, member)
 end
-for key, member in items(ARGV[6]) do
+for key, member in items(ARGV[10]) do
   call('ZADD', key, 0, ranked(member, 13))
 end
 return base
