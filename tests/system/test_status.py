@@ -2,12 +2,33 @@
 
 import json
 
-from neardup_daemon.inspect.status import GroupStatus, IndexStatus, PartitionStatus, Status, readable
+from neardup_daemon.inspect.status import (
+    GroupStatus,
+    GroupUnavailable,
+    IndexStatus,
+    PartitionStatus,
+    Status,
+    readable,
+)
 
 from neardup_stream.version import __version__
+from tests.pipelines import essay, page_json
 from tests.servers.daemon import start_daemon
-from tests.system.conftest import Site
+from tests.servers.process import free_ports
+from tests.system.conftest import Site, StoredIndex
 from tests.system.test_run import pages, publish
+
+_INDEX = IndexStatus(
+    namespace="nd",
+    schema="a196f4",
+    created_by="0.1.0",
+    pages=250_000,
+    pages_error=7_900,
+    expected_pages=1_000_000,
+    used_bytes=100 << 20,
+    max_bytes=400 << 20,
+    fullest_primary="redis-2:6379",
+)
 
 
 def test_it_reports_pages_members_and_lag_beside_a_daemon_and_after_it(site: Site) -> None:
@@ -39,25 +60,35 @@ def test_an_index_that_does_not_exist_is_an_error_that_names_the_settings(site: 
     assert "--state" not in run.stderr.decode()  # which it does not have
 
 
+def test_the_index_is_shown_where_kafka_does_not_answer_and_the_exit_code_is_3(index: StoredIndex) -> None:
+    index.hold(page_json("report", essay(1)))
+    nowhere = f"127.0.0.1:{free_ports(1)[0]}"
+
+    run = index.call("status", "--set", f"kafka.bootstrap_servers={nowhere}")
+
+    assert run.returncode == 3, run.stderr
+    answer = json.loads(run.stdout)
+    assert answer["index"]["namespace"] == index.namespace
+    assert answer["index"]["pages"] == 1
+    assert list(answer["group"]) == ["error"]
+    assert nowhere in answer["group"]["error"]
+
+
+def test_a_terminal_shows_the_error_of_kafka_in_the_place_of_the_group() -> None:
+    shown = readable(Status(index=_INDEX, group=GroupUnavailable(error="connecting to kafka-1: refused")))
+
+    assert "about 250,000 ± 7,900 of 1,000,000 planned (25%)" in shown
+    assert shown.endswith("\n\ngroup      not known: connecting to kafka-1: refused")
+
+
 def test_a_terminal_shows_it_on_one_screen() -> None:
     partitions = [
         PartitionStatus(number=0, begin=0, committed=1200, end=1500, lag=300),
         PartitionStatus(number=1, begin=0, committed=None, end=7, lag=7),
     ]
     group = GroupStatus(group_id="g", members=2, topic="crawl.pages", partitions=partitions, lag=307)
-    index = IndexStatus(
-        namespace="nd",
-        schema="a196f4",
-        created_by="0.1.0",
-        pages=250_000,
-        pages_error=7_900,
-        expected_pages=1_000_000,
-        used_bytes=100 << 20,
-        max_bytes=400 << 20,
-        fullest_primary="redis-2:6379",
-    )
 
-    shown = readable(Status(index=index, group=group))
+    shown = readable(Status(index=_INDEX, group=group))
 
     assert "about 250,000 ± 7,900 of 1,000,000 planned (25%)" in shown
     assert "100 MiB used of 400 MiB at redis-2:6379, the fullest primary" in shown

@@ -6,12 +6,22 @@ from typing import Final
 import msgspec
 
 from neardup_daemon.pages_topic import committed_of_group, lags_of_group, pages_snapshot
+from neardup_daemon.redaction import redact
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.terminal import counted, printable
+from neardup_stream.errors import StreamUnavailable
 from neardup_stream.streams.kafka.admin import group_members
 
-__all__ = ["GroupStatus", "IndexStatus", "PartitionStatus", "Status", "readable", "take_status"]
+__all__ = [
+    "GroupStatus",
+    "GroupUnavailable",
+    "IndexStatus",
+    "PartitionStatus",
+    "Status",
+    "readable",
+    "take_status",
+]
 
 _MIB: Final = 1 << 20
 
@@ -79,11 +89,21 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True):
     lag: int
 
 
+class GroupUnavailable(msgspec.Struct, frozen=True, kw_only=True):
+    """Stands in the place of the group where Kafka does not answer.
+
+    Attributes:
+        error: what is wrong, with the remedy.
+    """
+
+    error: str
+
+
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """All of it."""
 
     index: IndexStatus
-    group: GroupStatus
+    group: GroupStatus | GroupUnavailable
 
 
 async def take_status(settings: Settings) -> Status:
@@ -92,9 +112,12 @@ async def take_status(settings: Settings) -> Status:
     Raises:
         ConfigError: there is no index or no topic, or the settings differ from those of the index.
         StoreUnavailable: Redis does not answer.
-        StreamUnavailable: Kafka does not answer.
     """
-    return Status(index=await _index(settings), group=await _group(settings))
+    index = await _index(settings)
+    try:
+        return Status(index=index, group=await _group(settings))
+    except StreamUnavailable as error:
+        return Status(index=index, group=GroupUnavailable(error=redact(str(error))))
 
 
 async def _index(settings: Settings) -> IndexStatus:
@@ -154,7 +177,10 @@ def _index_lines(index: IndexStatus) -> Iterator[str]:
     yield f"redis      {index.used_bytes / _MIB:,.0f} MiB used{maximum}{place}"
 
 
-def _group_lines(group: GroupStatus) -> Iterator[str]:
+def _group_lines(group: GroupStatus | GroupUnavailable) -> Iterator[str]:
+    if isinstance(group, GroupUnavailable):
+        yield f"group      not known: {printable(group.error)}"
+        return
     yield f"group      {printable(group.group_id)}, {counted(group.members, 'daemon')}"
     yield f"topic      {printable(group.topic)}, lag {counted(group.lag, 'record')}"
     yield ""
