@@ -35,7 +35,8 @@ def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, eve
     'produce' takes the id, else the URL as it was crawled. Where producers are over librdkafka, set
     kafka.partitioner to crc32.
 
-    With --state the pages are removed at once from the index that 'dedup --state' keeps.
+    With --state the pages are removed at once from the index that 'dedup --state' keeps. Pages of an
+    index that 'dedup --redis' keeps, and no daemon works on, leave only by 'expire'.
 
     \b
         neardup-stream forget https://example.com/old --config neardup.toml
