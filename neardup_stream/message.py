@@ -6,7 +6,7 @@ Both consist of bytes and a few attributes, so that the pipeline treats a broker
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -14,6 +14,7 @@ from neardup_stream.errors import BadPage
 from neardup_stream.page import Page
 
 __all__ = [
+    "FORGETS",
     "Headers",
     "Message",
     "Partition",
@@ -28,6 +29,9 @@ __all__ = [
     "is_topic",
     "topic_of",
 ]
+
+FORGETS: Final = "forget-"
+"""Prefix of the input id of forgets that come from no stream, before a part of their own."""
 
 Headers = Sequence[tuple[str, bytes | None]]
 """A header of Kafka has a name, and a value or none."""

@@ -7,13 +7,13 @@ from neardup_stream.invariants.agreement import judge_agreement
 from neardup_stream.invariants.alike import judge_matches
 from neardup_stream.invariants.commits import judge_commits
 from neardup_stream.invariants.evidence import Evidence
+from neardup_stream.invariants.foreign import foreign_input
 from neardup_stream.invariants.history import Expectations, History, Violation
 from neardup_stream.invariants.outcomes import judge_outcomes
 from neardup_stream.invariants.payloads import judge_payloads
 from neardup_stream.invariants.ranks import judge_ranks
 from neardup_stream.invariants.recrawls import judge_recrawls
 from neardup_stream.invariants.soundness import judge_soundness
-from neardup_stream.message import topic_of
 
 __all__ = ["judge", "unjudged"]
 
@@ -65,15 +65,8 @@ def unjudged(history: History, expectations: Expectations) -> dict[int, str]:
         reasons[1] = "it is unknown which events are still retained"
     if expectations.events_since_ms != 0:
         reasons |= dict.fromkeys((4, 8), "the first events are no longer retained")
-    if foreign := _foreign_inputs(history):
-        reasons |= dict.fromkeys((4, 8), f"there are pages of other inputs too: {foreign}")
+    if foreign := foreign_input(history):
+        reasons |= dict.fromkeys((4, 8), foreign)
     if not expectations.keeps_clusters:
         reasons |= dict.fromkeys((4, 5, 7, 8), "clusters are switched off, so there are no ranks")
     return reasons
-
-
-def _foreign_inputs(history: History) -> str:
-    """Return an input of stored pages that is none of these topics, and whose events may be elsewhere."""
-    known = {topic_of(partition.input_id) for partition in history.committed}
-    applied = (each for record in history.records.values() for each in (record.made_by, *record.later))
-    return next((input_id for input_id, _, _ in applied if topic_of(input_id) not in known), "")

@@ -65,6 +65,20 @@ def test_runs_over_one_index_are_judged_by_all_their_files(tmp_path: Path) -> No
     assert run.returncode == 0
 
 
+def test_an_index_of_which_pages_were_forgotten_is_judged_with_the_events_of_that(tmp_path: Path) -> None:
+    flags, gone = run_dedup(tmp_path), tmp_path / "gone"
+    forgotten = call("forget", "https://example.com/p3", *flags[-2:], "--events", str(gone))
+    assert forgotten.returncode == 0, forgotten.stderr
+
+    without = judged(call("verify", *flags))
+    run = call("verify", *flags, "--events", str(gone))
+
+    assert {number for number, each in without.items() if each["state"] == "not_judged"} == {4, 8}
+    assert without[4]["reason"].endswith("give the events that it wrote with --events")
+    assert {each["state"] for each in judged(run).values()} == {"held"}
+    assert run.returncode == 0
+
+
 def test_a_line_that_is_no_dead_letter_is_named(tmp_path: Path) -> None:
     flags, letters = run_dedup(tmp_path), tmp_path / "letters"
     letters.write_bytes(letters.read_bytes() + b"\n{}\n")

@@ -35,7 +35,11 @@ _FILE = NamedPath(exists=True, dir_okay=False, path_type=Path)
     help="Judge runs of 'dedup': what they were given; may be repeated.",
 )
 @click.option(
-    "--events", type=_FILE, multiple=True, metavar="FILE", help="The events of these runs; may be repeated."
+    "--events",
+    type=_FILE,
+    multiple=True,
+    metavar="FILE",
+    help="The events of these runs, and of 'forget --state'; may be repeated.",
 )
 @click.option(
     "--dead-letters",

@@ -13,7 +13,7 @@ from neardup_daemon.preparing import build_preparation
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
 from neardup_daemon.stored_index import open_stored_index
-from neardup_stream.message import Message, Partition, Position, Record
+from neardup_stream.message import FORGETS, Message, Partition, Position, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.streams.files.jsonl import JsonLinesSink
@@ -72,7 +72,7 @@ async def forget_in_state(
 
 def _forgets(page_ids: Sequence[str]) -> MemorySource:
     """Return the forgets as an input with a new id: the same page may return, and be forgotten again."""
-    partition = Partition(f"forget-{secrets.token_hex(8)}", 0)
+    partition = Partition(f"{FORGETS}{secrets.token_hex(8)}", 0)
     now_ms = int(time() * 1000)
     return MemorySource(
         Record(position=Position(partition, offset), key=each.encode(), value=None, timestamp_ms=now_ms)

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from neardup_stream.events import EVENT_DATA, event_type
+from neardup_stream.events import EVENT_DATA, EVENT_DECODERS, event_type
 from neardup_stream.invariants.judging import unjudged
-from neardup_stream.wire.events import from_message
+from neardup_stream.message import Partition, Position
+from neardup_stream.stores.applied_positions import applied_at
+from neardup_stream.wire.events import event_id, from_message
 from tests.page_histories import page_url
-from tests.sound_history import CLUSTERED, blame, sound_expectations, sound_history, with_record
+from tests.sound_history import CLUSTERED, blame, sound_expectations, sound_history, with_event, with_record
 
 
 def test_nothing_is_wrong_with_a_sound_history() -> None:
@@ -53,3 +55,33 @@ def test_pages_of_other_inputs_are_reported_elsewhere() -> None:
 
     reason = "there are pages of other inputs too: file:0123"
     assert unjudged(history, sound_expectations()) == {4: reason, 8: reason}
+
+
+def test_of_runs_over_files_the_other_file_is_asked_for() -> None:
+    history = with_record(sound_history(), 5, made_by=("file:0123", 0, 7))
+    of_files = history._replace(committed={Partition("file:4567", 0): 1})
+
+    reason = unjudged(of_files, sound_expectations())[4]
+
+    assert reason.endswith("; give its file with --pages and its events with --events, unless it was a pipe")
+
+
+def test_forgets_from_no_stream_are_no_other_input_where_their_events_were_read() -> None:
+    forgotten = Position(Partition("forget-0123", 0), 3)
+    history = with_record(sound_history(), 5, made_by=applied_at(forgotten))
+    (gone,) = (
+        EVENT_DECODERS[event.type].decode(event.data)
+        for event in map(from_message, history.events)
+        if event.type == event_type("gone")
+    )
+
+    without = unjudged(history, sound_expectations())
+    read = unjudged(
+        with_event(history, "gone", 0, gone, own_id=event_id("gone", forgotten)), sound_expectations()
+    )
+
+    reason = (
+        "pages were removed by 'forget --state': forget-0123; give the events that it wrote with --events"
+    )
+    assert without == {4: reason, 8: reason}
+    assert read == {}

@@ -1,0 +1,42 @@
+"""Find stored pages of inputs whose events may be elsewhere: clusters then are of more than was read."""
+
+from collections.abc import Iterator
+
+from neardup_stream.invariants.history import History
+from neardup_stream.invariants.published import PublishedEvents
+from neardup_stream.message import FORGETS, is_topic, topic_of
+from neardup_stream.stores.applied_positions import Applied, position_of
+from neardup_stream.wire.events import event_id
+
+__all__ = ["foreign_input"]
+
+
+def foreign_input(history: History) -> str:
+    """Return that there are pages of another input, and what to give for it; empty if there are none.
+
+    Forgets of `forget --state` are no other input where their events were read.
+
+    Cost: that of reading all events, if there are such forgets.
+    """
+    known = {topic_of(partition.input_id) for partition in history.committed}
+    foreign = (at for at in _applied(history) if topic_of(at[0]) not in known)
+    events: PublishedEvents | None = None
+    for at in foreign:
+        input_id = at[0]
+        if not input_id.startswith(FORGETS):
+            return f"there are pages of other inputs too: {input_id}{_remedy(known)}"
+        events = events or PublishedEvents(history.events, history.index_token)
+        if events.get(event_id("gone", position_of(at), history.index_token)) is None:
+            return f"pages were removed by 'forget --state': {input_id}; give the events that it wrote with --events"
+    return ""
+
+
+def _applied(history: History) -> Iterator[Applied]:
+    return (each for record in history.records.values() for each in (record.made_by, *record.later))
+
+
+def _remedy(known: set[str]) -> str:
+    """Return how to read them too; empty for a topic, beside which no other input is read."""
+    if any(map(is_topic, known)):
+        return ""
+    return "; give its file with --pages and its events with --events, unless it was a pipe"
