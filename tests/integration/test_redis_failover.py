@@ -66,7 +66,7 @@ async def test_a_cluster_continues_without_the_master_of_the_clusters() -> None:
 
 
 async def test_a_server_that_is_killed_has_everything_in_its_append_only_file() -> None:
-    with start_redis(options={"appendonly": "yes"}) as server:
+    with start_redis(options={"appendonly": "yes", "appendfsync": "always"}) as server:
 
         async def kill(meters: FaultMeters) -> None:
             server.kill()

@@ -45,7 +45,7 @@ def test_a_server_that_takes_nothing_ends_the_run_with_3_and_the_remedy(
 
 
 def test_a_missing_replica_ends_the_run_with_3_and_the_remedy(faulty: StoredIndex) -> None:
-    durable = ("--set", "redis.durability=replica", "--set", "redis.socket_timeout_seconds=0.4")
+    durable = ("--set", "redis.durability=replica", "--set", "redis.socket_timeout_seconds=4")
 
     run = faulty.call("dedup", "-", "--redis", *durable, stdin=PAGE)
 
