@@ -21,11 +21,13 @@ def moving_slot(cluster: RedisCluster, tag: bytes) -> Iterator[None]:
             for key in (f"{{{tag.decode()}}}", other_key(cluster, tag))
         )
         ids = [node.execute_command("CLUSTER MYID").decode() for node in (source, target)]
-        target.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", ids[0])
-        source.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", ids[1])
-        yield
-        for node in (source, target):
-            node.execute_command("CLUSTER SETSLOT", slot, "STABLE")
+        try:
+            target.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", ids[0])
+            source.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", ids[1])
+            yield
+        finally:
+            for node in (source, target):
+                node.execute_command("CLUSTER SETSLOT", slot, "STABLE")
 
 
 def other_key(cluster: RedisCluster, tag: bytes) -> str:

@@ -69,15 +69,19 @@ async def client(site: Site) -> AsyncIterator[RedisClient]:
 def configured(site: Site, name: str, value: str) -> Iterator[None]:
     former = site.admin.config_get(name)[name]
     site.admin.config_set(name, value)
-    yield
-    site.admin.config_set(name, former or "")
+    try:
+        yield
+    finally:
+        site.admin.config_set(name, former or "")
 
 
 @contextmanager
 def without_a_master(site: Site) -> Iterator[None]:
     site.admin.replicaof("127.0.0.1", free_ports(1)[0])
-    yield
-    site.admin.replicaof("NO", "ONE")
+    try:
+        yield
+    finally:
+        site.admin.replicaof("NO", "ONE")
 
 
 @contextmanager
@@ -90,8 +94,10 @@ def replica_that_serves_nothing(site: Site) -> Iterator[None]:
 def endless_script(site: Site) -> Iterator[None]:
     with socket.create_connection(("127.0.0.1", site.server.port)) as caller:
         caller.sendall(b"EVAL 'while true do end' 0\r\n")
-        yield
-        site.admin.script_kill()
+        try:
+            yield
+        finally:
+            site.admin.script_kill()
 
 
 @contextmanager
@@ -100,8 +106,10 @@ def file_limit(site: Site) -> Iterator[None]:
     with configured(site, "appendonly", "yes"):
         wait_until(lambda: not site.admin.info("persistence")["aof_rewrite_in_progress"], PATIENT_SECONDS)
         limit(site.server, "fsize", "1")
-        yield
-        limit(site.server, "fsize", "unlimited")
+        try:
+            yield
+        finally:
+            limit(site.server, "fsize", "unlimited")
 
 
 @contextmanager
@@ -114,15 +122,19 @@ def too_many_clients(site: Site) -> Iterator[None]:
 @contextmanager
 def paused_server(site: Site) -> Iterator[None]:
     site.server.process.freeze()
-    yield
-    site.server.process.thaw()
+    try:
+        yield
+    finally:
+        site.server.process.thaw()
 
 
 @contextmanager
 def proxied(site: Site, harm: Callable[[Proxy], None]) -> Iterator[None]:
     harm(site.proxy)
-    yield
-    site.proxy.heal()
+    try:
+        yield
+    finally:
+        site.proxy.heal()
 
 
 FAULTS: dict[str, tuple[str, Callable[[Site], AbstractContextManager[None]]]] = {
@@ -245,8 +257,10 @@ async def live_through(
 @contextmanager
 def slot_without_a_master(admin: Any, slot: int) -> Iterator[None]:
     admin.execute_command("CLUSTER DELSLOTS", slot)
-    yield
-    admin.execute_command("CLUSTER ADDSLOTS", slot)
+    try:
+        yield
+    finally:
+        admin.execute_command("CLUSTER ADDSLOTS", slot)
 
 
 async def test_connections_that_are_cut_all_the_time_lose_nothing(
@@ -273,15 +287,16 @@ async def test_a_server_that_reads_its_data_is_waited_for(namespace: str, tmp_pa
     begin = asyncio.Event()
     source = MemorySource([*pages()[:PAGES_BEFORE], Pause(begin), *pages()[PAGES_BEFORE:]])
     kept = {"dir": str(tmp_path)}
-    slowly = {"key-load-delay": "5000", "loading-process-events-interval-bytes": "1024"}
+    slowly = {"key-load-delay": "1000", "loading-process-events-interval-bytes": "1024"}
     with ExitStack() as stack:
         first = stack.enter_context(start_redis(options=kept))
-        client = RedisClient(RedisConfig(first.url, ANSWER_SECONDS, retries=0))
+        client = RedisClient(RedisConfig(first.url, PATIENT_SECONDS, retries=0))
         async with client, source:
             pipeline = redis_pipeline(client, namespace, meters)
             run = asyncio.create_task(pipeline.loop(source).run(asyncio.Event()))
             await until(lambda: meters.page_count == PAGES_BEFORE)
             with redis.Redis.from_url(first.url) as admin:
+                admin.mset({str(number): "" for number in range(100_000)})  # a hundred seconds more
                 admin.save()
             first.kill()
 
