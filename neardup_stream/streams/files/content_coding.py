@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
+from typing import Protocol
 
 from backports import zstd
 from fastwarc.stream_io import BrotliReader
@@ -23,6 +24,20 @@ _LOOKED_AT_BYTES = 512
 _CHUNK_SIZE = re.compile(rb"\s*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
 _ZSTD_WINDOW_LOG = 23
 """The largest window that RFC 9659 allows in a content coding."""
+_STREAM = re.compile(rb"\x1f\x8b|\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+"""How streams of gzip and zstd begin, and frames that zstd skips: if such a one is damaged, the body is."""
+
+
+class _Decompressor(Protocol):
+    """Of one stream of zlib or zstd."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
 
 
 class _Damaged(Exception):  # noqa: N818 - what the body is
@@ -104,16 +119,25 @@ def _bad_page(coding: str, damaged: _Damaged) -> BadPage:
     return BadPage("bad_encoding", f"the body is labelled {coding}: {damaged}")
 
 
-def _inflate(body: bytes, max_bytes: int, window_bits: int) -> bytes:
-    """Return the decompressed streams, concatenated as gzip allows; data after the last one is ignored."""
+def _expand(
+    body: bytes, max_bytes: int, new_stream: Callable[[], _Decompressor], fault: type[Exception]
+) -> bytes:
+    """Return the decompressed streams, concatenated as gzip and zstd allow; junk behind the last is ignored.
+
+    Args:
+        body: of streams one behind the other.
+        max_bytes: limit of the result.
+        new_stream: begins one.
+        fault: what it raises for bytes that are no stream.
+    """
     decoded, at = bytearray(), 0
     if not body:
         return b""
     for number in count(1):
         try:
-            stream, at, is_whole = _inflate_stream(body, at, max_bytes - len(decoded), window_bits)
-        except zlib.error as error:
-            if at:
+            stream, at, is_whole = _expand_stream(body, at, max_bytes - len(decoded), new_stream())
+        except fault as error:
+            if at and not _STREAM.match(body, at):
                 break
             raise _Damaged(str(error)) from error
         if number > _MAX_STREAMS:
@@ -126,23 +150,27 @@ def _inflate(body: bytes, max_bytes: int, window_bits: int) -> bytes:
     return bytes(decoded)
 
 
-def _inflate_stream(body: bytes, at: int, max_bytes: int, window_bits: int) -> tuple[bytes, int, bool]:
+def _expand_stream(body: bytes, at: int, max_bytes: int, stream: _Decompressor) -> tuple[bytes, int, bool]:
     """Return a stream that begins there, decompressed, where it ends, and whether it does.
 
     It is given in pieces, because what is behind its end is copied.
     """
-    inflater, parts, room_bytes = zlib.decompressobj(window_bits), list[bytes](), max_bytes
-    while at < len(body) and room_bytes > 0 and not inflater.eof:
+    parts, room_bytes = list[bytes](), max_bytes
+    while at < len(body) and room_bytes > 0 and not stream.eof:
         piece = body[at : at + _PIECE_BYTES]
-        part = inflater.decompress(piece, room_bytes)
+        part = stream.decompress(piece, room_bytes)
         parts.append(part)
         room_bytes -= len(part)
-        at += len(piece) - len(inflater.unused_data) - len(inflater.unconsumed_tail)
-    return b"".join(parts), at, inflater.eof
+        at += len(piece) - len(stream.unused_data)
+    return b"".join(parts), at, stream.eof
 
 
 def _gzip(body: bytes, max_bytes: int) -> bytes:
     return _inflate(body, max_bytes, GZIP_WINDOW_BITS)
+
+
+def _inflate(body: bytes, max_bytes: int, window_bits: int) -> bytes:
+    return _expand(body, max_bytes, lambda: zlib.decompressobj(window_bits), zlib.error)
 
 
 def _deflate(body: bytes, max_bytes: int) -> bytes:
@@ -161,14 +189,7 @@ def _deflate(body: bytes, max_bytes: int) -> bytes:
 
 def _zstd(body: bytes, max_bytes: int) -> bytes:
     options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
-    decompressor = zstd.ZstdDecompressor(options=options)
-    try:
-        decoded = decompressor.decompress(body, max_bytes)
-    except zstd.ZstdError as error:
-        raise _Damaged(str(error)) from error
-    if not decompressor.eof and len(decoded) < max_bytes:
-        raise _Unfinished(decoded)
-    return decoded
+    return _expand(body, max_bytes, lambda: zstd.ZstdDecompressor(options=options), zstd.ZstdError)
 
 
 def _brotli(body: bytes, max_bytes: int) -> bytes:

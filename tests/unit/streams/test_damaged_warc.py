@@ -230,21 +230,6 @@ async def test_a_body_in_thousands_of_codings_is_over_the_limit(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("count", "reason"), [(10_000, []), (10_001, ["over_limit"])], ids=["at-the-limit", "above-it"]
-)
-async def test_a_body_of_many_compressed_streams_is_over_the_limit(
-    tmp_path: Path, count: int, reason: list[str]
-) -> None:
-    body = zlib.compress(HTML) + zlib.compress(b"") * (count - 1)
-
-    records, _ = await read(
-        tmp_path / "a.warc", response(URL, body, headers=("Content-Encoding: deflate",)) + LAST
-    )
-
-    assert (reasons(records), urls(records)[-1]) == (reason, f"{URL}/2")
-
-
-@pytest.mark.parametrize(
     "date", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "1969-12-31T00:00:00Z"]
 )
 async def test_a_date_out_of_range_is_no_date(tmp_path: Path, date: str) -> None:
