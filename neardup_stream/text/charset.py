@@ -34,7 +34,7 @@ def decode_body(body: bytes, charset: str | None, content_type: str | None) -> D
 
     A byte order mark takes precedence, then the label (as browsers interpret it: latin-1 means windows-1252)
     if every byte is valid in it. Otherwise: UTF-8 if the body is valid UTF-8, else the charset of a `meta`
-    element, else a guess from the bytes.
+    element, unless that is UTF-16, else a guess from the bytes.
 
     Args:
         body: as fetched.
@@ -74,7 +74,12 @@ def _codec_of(label: str) -> str | None:
 
 
 def _detected(body: bytes) -> str:
-    return str(detect_encoding(body, from_html_meta=True))
+    """Return the charset of a `meta` element, else a guess.
+
+    An element that can be read says in vain that it is in UTF-16.
+    """
+    found = str(detect_encoding(body, from_html_meta=True))
+    return str(detect_encoding(body, from_html_meta=False)) if found.startswith("utf-16") else found
 
 
 def _replacing(body: bytes, codec: str, *, fell_back: bool) -> DecodedBody:

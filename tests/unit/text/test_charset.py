@@ -49,3 +49,35 @@ def test_says_when_the_label_did_not_do(
     body: bytes, charset: str | None, content_type: str | None, text: str
 ) -> None:
     assert decode_body(body, charset, content_type) == DecodedBody(text, fell_back=True)
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        "<meta charset=utf-16>",
+        "<meta charset='UTF-16LE'>",
+        "<meta charset=utf-16be>",
+        '<meta http-equiv="Content-Type" content="text/html; charset=unicode">',
+    ],
+)
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [("plain words", "ascii"), (GERMAN, "utf-8"), (RUSSIAN, "cp1251"), ("caf\xe9 " * 9, "latin-1")],
+    ids=["ascii", "utf-8", "windows-1251", "latin-1"],
+)
+def test_a_meta_element_says_in_vain_that_a_page_of_single_bytes_is_utf_16(
+    meta: str, text: str, codec: str
+) -> None:
+    page = f"<html><head>{meta}</head><p>{text}</html>"
+
+    assert decode_body(page.encode(codec), None, "text/html") == DecodedBody(page, fell_back=False)
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_a_page_in_utf_16_that_says_so_is_read_as_such(codec: str) -> None:
+    page = f"<html><head><meta charset=utf-16></head><p>{GERMAN}</html>"
+
+    labelled = decode_body(page.encode(codec), codec.replace("6-", "6"), None)
+    marked = decode_body(f"\ufeff{page}".encode(codec), None, None)
+
+    assert labelled == marked == DecodedBody(page, fell_back=False)
