@@ -4,7 +4,6 @@ pyarrow, which reads them, is installed with the extra `parquet`.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from types import ModuleType
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Position, Record
 from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
 from neardup_stream.streams.files.parquet_sizes import is_bytes, value_bytes
+from neardup_stream.streams.files.parquet_values import json_value
 
 __all__ = ["PARQUET_ENDING", "column_names", "read_parquet", "require_parquet"]
 
@@ -50,13 +50,13 @@ def read_parquet(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
     """Return a record a row, in blocks of some CHUNK_BYTES; the offset is the row's number from 0.
 
     A value is the JSON of the row: columns by name, without those that are null; bytes as base64, so that a
-    column of bytes is what `body` is; times are UTC, also those without zone, and cut to microseconds.
+    column of bytes is what `body` is; times are UTC, also those without zone, and cut to microseconds. What
+    no page has, as a year after 9999, is text that is no time.
     Of a longer value only the first `max_page_bytes + 1` bytes are kept: enough for the decoder to refuse it.
 
     Raises:
         ConfigError: pyarrow is not installed.
-        CorruptData: the file is damaged, cut off, no Parquet, or has what pyarrow does not read or
-            no page has, as years after 9999.
+        CorruptData: the file is damaged, cut off, no Parquet, or has what pyarrow does not read.
 
     Cost: a page of each column in memory, decompressed, with 256 rows; of a column with a dictionary the
         values of a row group, each once.
@@ -154,6 +154,9 @@ def _coarse_type(pa: Any, kind: Any) -> Any:
         coarse = pa.struct([field.with_type(_coarse_type(pa, field.type)) for field in kind])
     elif types.is_list(kind):
         coarse = pa.list_(kind.value_field.with_type(_coarse_type(pa, kind.value_type)))
+    elif types.is_fixed_size_list(kind):
+        item = kind.value_field.with_type(_coarse_type(pa, kind.value_type))
+        coarse = pa.list_(item, kind.list_size)
     elif types.is_large_list(kind):
         coarse = pa.large_list(kind.value_field.with_type(_coarse_type(pa, kind.value_type)))
     elif types.is_map(kind):
@@ -177,7 +180,7 @@ class _Rows:
     def values(self, row: int) -> dict[str, Any]:
         """Return a row by column; of one that is too long only the beginnings of long values."""
         if self.sizes[row] <= self.max_page_bytes:
-            return {name: column[row].as_py() for name, column in self._columns.items()}
+            return {name: json_value(column[row]) for name, column in self._columns.items()}
         return {name: self._beginning(name, row) for name in self._columns}
 
     def _beginning(self, name: str, row: int) -> Any:
@@ -187,7 +190,7 @@ class _Rows:
         value, most_bytes = self._columns[name][row], self.max_page_bytes + 1 + _CHARACTER_BYTES
         plain = value.value if types.is_dictionary(value.type) else value
         if not plain.is_valid or not is_bytes(types, plain.type):
-            return " " * most_bytes if self._sizes[name][row] >= most_bytes else plain.as_py()
+            return " " * most_bytes if self._sizes[name][row] >= most_bytes else json_value(plain)
         buffer = plain.as_buffer()
         cut = buffer.slice(0, min(most_bytes, buffer.size)).to_pybytes()
         is_text = types.is_string(plain.type) or types.is_large_string(plain.type)
@@ -195,20 +198,7 @@ class _Rows:
 
 
 def _record(source: Input, first: int, rows: _Rows, row: int) -> Record:
-    try:
-        values = rows.values(row)
-    except (ValueError, OverflowError, LookupError, OSError) as error:
-        raise CorruptData(
-            f"{source.path}: row {first + row} has a value that no page has: {error}"
-        ) from error
-    given = {name: _plain(value) for name, value in values.items() if value is not None}
+    given = {name: value for name, value in rows.values(row).items() if value is not None}
     value = msgspec.json.encode(given)[: rows.max_page_bytes + 1]
     position = Position(source.partition, first + row)
     return Record(position=position, key=None, value=value, timestamp_ms=source.timestamp_ms)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that JSON has; other values become text."""
-    if isinstance(value, datetime) and value.tzinfo is None:
-        return value.replace(tzinfo=UTC)
-    return value

@@ -171,13 +171,6 @@ def lzo_file(path: Path) -> Path:
     return path
 
 
-async def test_a_time_that_no_page_has_is_reported_with_its_row(tmp_path: Path) -> None:
-    path = write(tmp_path / "pages.parquet", {"at": pa.array([0, 1 << 60], pa.timestamp("us"))})
-
-    with pytest.raises(CorruptData, match=r"row 1 has a value that no page has"):
-        await read(path)
-
-
 async def test_a_file_without_rows_has_no_records(tmp_path: Path) -> None:
     path = write(tmp_path / "pages.parquet", {"url": pa.array([], pa.string())})
 
