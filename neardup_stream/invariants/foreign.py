@@ -27,7 +27,8 @@ def foreign_input(history: History) -> str:
             return f"there are pages of other inputs too: {input_id}{_remedy(known)}"
         events = events or PublishedEvents(history.events, history.index_token)
         if events.get(event_id("gone", position_of(at), history.index_token)) is None:
-            return f"pages were removed by 'forget --state': {input_id}; give the events that it wrote with --events"
+            said = f"pages were removed by 'forget --state': {input_id}"
+            return f"{said}; give the events that it wrote with --events"
     return ""
 
 
