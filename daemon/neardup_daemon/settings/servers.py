@@ -38,7 +38,10 @@ _BROKER = (
 It reads a zone (`%eth0`) only inside brackets.
 """
 
-Topic = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$", examples=["crawl.pages"])]
+Topic = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+
+_CHARACTERS = "of the characters A-Z, a-z, 0-9, `.`, `_` and `-`"
+_TOPIC_NAME = f"1 to 249 {_CHARACTERS}"
 
 
 class Kafka(Section, frozen=True):
@@ -52,10 +55,21 @@ class Kafka(Section, frozen=True):
             description="Brokers to contact first, as `host:port,host:port`.",
         ),
     ] = "localhost:9092"
-    pages_topic: Annotated[Topic, Meta(description="Topic the pages are read from.")] = "pages"
-    events_topic: Annotated[Topic, Meta(description="Topic the events are sent to.")] = "neardup-events"
+    pages_topic: Annotated[
+        Topic,
+        Meta(examples=["crawl.pages"], description=f"Topic the pages are read from, {_TOPIC_NAME}."),
+    ] = "pages"
+    events_topic: Annotated[
+        Topic,
+        Meta(examples=["crawl.events"], description=f"Topic the events are sent to, {_TOPIC_NAME}."),
+    ] = "neardup-events"
     dead_letters_topic: Annotated[
-        Topic, Meta(description="Topic for records that can never be processed, each with its reason.")
+        Topic,
+        Meta(
+            examples=["crawl.dead-letters"],
+            description="Topic for records that can never be processed, each with its reason,"
+            f" {_TOPIC_NAME}.",
+        ),
     ] = "neardup-dead-letters"
     group_id: Annotated[
         str, Meta(min_length=1, description="Consumer group; daemons that share it share the partitions.")
@@ -65,8 +79,9 @@ class Kafka(Section, frozen=True):
         Meta(
             pattern=r"^[A-Za-z0-9._-]{0,200}$",
             examples=["neardup-1"],
-            description="Static member id of this daemon, unique in its group: it keeps its partitions"
-            " through a restart within the session timeout. Empty releases them at every stop.",
+            description=f"Static member id of this daemon, unique in its group, at most 200 {_CHARACTERS}:"
+            " it keeps its partitions through a restart within the session timeout. Empty releases them at"
+            " every stop.",
         ),
     ] = ""
     input_epoch: Annotated[

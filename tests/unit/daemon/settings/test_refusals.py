@@ -172,8 +172,8 @@ def test_a_section_that_is_like_no_other_is_followed_by_where_to_look(tmp_path: 
         ),
         pytest.param(
             "kafka.pages_topic=a b",
-            "--set kafka.pages_topic: expected a value like 'crawl.pages' (Topic the pages are read from.),"
-            " got 'a b'",
+            "--set kafka.pages_topic: expected a value like 'crawl.pages' (Topic the pages are read from, 1"
+            " to 249 of the characters A-Z, a-z, 0-9, `.`, `_` and `-`.), got 'a b'",
             id="pattern",
         ),
         pytest.param(
