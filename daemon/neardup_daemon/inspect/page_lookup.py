@@ -113,8 +113,13 @@ def named_ids(name: str) -> tuple[PageId, ...]:
         raise ConfigError(f"{name!r} is no page id: {error.detail}") from error
 
 
-async def find_stored(name: str, stores: PageStores) -> AskedPage:
+async def find_stored(name: str, stores: PageStores, otherwise: str = "can be given as JSON") -> AskedPage:
     """Find a page by its id, or by any spelling of its URL if it has no id of its own.
+
+    Args:
+        name: id or URL.
+        stores: that are searched.
+        otherwise: what the error advises for a page that is not stored.
 
     Raises:
         ConfigError: it can be no name of a page.
@@ -129,7 +134,7 @@ async def find_stored(name: str, stores: PageStores) -> AskedPage:
             return AskedPage(handle, record, record)
     raise NotStored(
         f"no page {name!r} is stored; a page with an id of its own is found by that, and one that is not"
-        " stored can be given as JSON"
+        f" stored {otherwise}"
     )
 
 

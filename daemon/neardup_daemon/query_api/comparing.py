@@ -100,7 +100,8 @@ class Comparing:
 
     async def _side(self, name: str, given: ComparedPage) -> _Side:
         if given.html is None and given.text is None:
-            return _Side(await stored_page(given.url, f"{name}.url", self._stores))
+            otherwise = "needs html or text beside its url"
+            return _Side(await stored_page(given.url, f"{name}.url", self._stores, otherwise))
         record = given_record(msgspec.json.encode(given), (OWN_FIELDS,))
         try:
             page = await self._index.prepared(record)

@@ -144,7 +144,7 @@ class IndexReading:
     async def page(self, call: Call) -> Reply:
         """Answer what a stored page matches, and its cluster."""
         params: PageParams = call.params
-        page = await stored_page(params.url, "url", self._stores)
+        page = await stored_page(params.url, "url", self._stores, "can be given to POST /v1/query")
         return Reply(await self._answer_about(page))
 
     async def query(self, call: Call) -> Reply:
@@ -164,7 +164,8 @@ class IndexReading:
     async def explain(self, call: Call) -> Reply:
         """Answer why two stored pages match, or do not."""
         params: ExplainParams = call.params
-        first, second = [await stored_page(name, "url", self._stores) for name in params.url]
+        otherwise = "can be given to POST /v1/compare"
+        first, second = [await stored_page(name, "url", self._stores, otherwise) for name in params.url]
         explanation = await self._index.explained(first, second)
         return Reply(ExplainAnswer(words=sentences(explanation), **msgspec.structs.asdict(explanation)))
 
@@ -227,20 +228,21 @@ class IndexReading:
         ]
 
 
-async def stored_page(name: str, field: str, stores: Stores) -> AskedPage:
+async def stored_page(name: str, field: str, stores: Stores, otherwise: str) -> AskedPage:
     """Find a stored page.
 
     Args:
         name: its id or its URL.
         field: that has the name, for a refusal.
         stores: those of the index.
+        otherwise: what a refusal advises for a page that is not stored.
 
     Raises:
         Refused: no such page is stored, or none can have such a name.
         StoreUnavailable: Redis cannot be reached, or lost the index.
     """
     try:
-        return await find_stored(name, stores.pages)
+        return await find_stored(name, stores.pages, otherwise)
     except NotStored as error:
         await _require_index(stores)
         raise refused_field(field, str(error), HTTPStatus.NOT_FOUND) from error

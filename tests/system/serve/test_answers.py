@@ -227,6 +227,20 @@ def test_a_bad_parameter_is_named_in_a_problem(api: QueryApi, path: str, status:
     assert [error["field"] for error in answer.value["errors"]] == [field]
 
 
+def test_of_a_page_that_is_not_stored_the_call_that_takes_it_is_named(api: QueryApi) -> None:
+    asked = api.get("/v1/pages", url="nowhere")
+    explained = api.get("/v1/explain?url=nowhere&url=elsewhere")
+    compared = api.post("/v1/compare", comparing({"url": "nowhere"}, {"url": A}))
+
+    not_stored = (
+        "no page 'nowhere' is stored; a page with an id of its own is found by that, and one that is not"
+        " stored"
+    )
+    assert asked.value["detail"] == f"url: {not_stored} can be given to POST /v1/query"
+    assert explained.value["detail"] == f"url: {not_stored} can be given to POST /v1/compare"
+    assert compared.value["detail"] == f"first.url: {not_stored} needs html or text beside its url"
+
+
 def test_what_is_no_cluster_id_is_refused_with_an_example(api: QueryApi) -> None:
     answer = api.get("/v1/clusters/rubbish")
 
