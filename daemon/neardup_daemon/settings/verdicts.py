@@ -48,6 +48,7 @@ class Index(Section, frozen=True):
         int,
         Meta(
             ge=1,
+            le=10**12,
             description="Largest number of pages that the index will hold; sets the width of the buckets.",
         ),
     ] = 1_000_000
@@ -73,6 +74,7 @@ class Index(Section, frozen=True):
         Meta(
             ge=1,
             le=256,
+            extra_json_schema={"enum": [1 << power for power in range(9)]},
             description="Units of placement in a Redis Cluster, a power of two; at least 4 times its nodes.",
         ),
     ] = 16
