@@ -43,7 +43,10 @@ def create_tables(database: sqlite3.Connection) -> None:
     """
     found = database.execute("PRAGMA user_version").fetchone()[0]
     if found not in (0, FORMAT):
-        raise ValueError(f"the state file has format {found}, and this release reads {FORMAT}")
+        raise ValueError(
+            f"the state file has format {found}, and this release reads {FORMAT}: use the release that wrote"
+            " it, or delete the file and read the topic from its beginning"
+        )
     database.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;")
 
 

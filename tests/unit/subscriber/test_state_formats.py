@@ -16,7 +16,9 @@ def test_a_file_of_another_format_is_refused_and_keeps_it(tmp_path: Path, found:
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"PRAGMA user_version = {found}")
 
-    with pytest.raises(ValueError, match=f"has format {found}, and this release reads {FORMAT}"):
+    with pytest.raises(
+        ValueError, match=f"has format {found}, and this release reads {FORMAT}: use the release"
+    ):
         Subscription(path)
 
     with closing(sqlite3.connect(path)) as database:
