@@ -35,7 +35,7 @@ __all__ = [
     "read_until_assigned",
 ]
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 120
 
 
 class DroppedCommits(NoMeters):

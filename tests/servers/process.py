@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 POLL_SECONDS = 0.02
-STOP_SECONDS = 10
+STOP_SECONDS = 60
 LOG_TAIL_BYTES = 4096
 
 # Below the range from which the kernel takes the local ports of outgoing connections (32768 and up):

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.servers.process import ServerProcess, find_program, free_ports
+from tests.servers.process import POLL_SECONDS, ServerProcess, find_program, free_ports
 
 __all__ = ["Prometheus", "Series", "promtool", "start_prometheus"]
 
-READY_SECONDS = 30
-ANSWER_SECONDS = 10
+READY_SECONDS = 120
+ANSWER_SECONDS, PATIENT_SECONDS = 10, 60
 
 
 class Series(NamedTuple):
@@ -71,11 +71,18 @@ class Prometheus:
             return False
 
     def _get(self, path: str) -> Any:
-        try:
-            with urllib.request.urlopen(self.url + path, timeout=ANSWER_SECONDS) as answer:
-                return json.load(answer)["data"]
-        except urllib.error.HTTPError as error:
-            raise ValueError(json.load(error)["error"]) from error
+        """Ask again for a minute where it does not answer, as on a busy machine."""
+        deadline = time.monotonic() + PATIENT_SECONDS
+        while True:
+            try:
+                with urllib.request.urlopen(self.url + path, timeout=ANSWER_SECONDS) as answer:
+                    return json.load(answer)["data"]
+            except urllib.error.HTTPError as error:
+                raise ValueError(json.load(error)["error"]) from error
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(POLL_SECONDS)
 
 
 def promtool(*words: str) -> subprocess.CompletedProcess[str]:

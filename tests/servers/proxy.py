@@ -24,7 +24,7 @@ from tests.servers.process import free_ports
 __all__ = ["Proxy", "start_proxy"]
 
 READ_BYTES = 1 << 16
-CALL_SECONDS = 10
+CALL_SECONDS = 60
 BACKLOG = 128
 
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
