@@ -3,10 +3,10 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from copy import copy
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pytest
 
@@ -21,7 +21,10 @@ from tests.servers.kafka import KafkaBroker, KafkaCluster, start_kafka, start_ka
 from tests.servers.process import free_ports
 from tests.servers.proxy import Proxy, start_proxy
 
-ANSWER_SECONDS = 4
+ANSWER_SECONDS, PATIENT_SECONDS = 4, 30
+"""Short where brokers are silent or gone, which costs so long at each try."""
+
+Opened = TypeVar("Opened")
 
 
 class Road(NamedTuple):
@@ -105,16 +108,28 @@ class Traffic:
 
 @asynccontextmanager
 async def traffic(topic: Topic) -> AsyncIterator[Traffic]:
-    async with topic.sink() as sink, topic.source() as source:
+    async with opened(topic.sink) as sink, opened(topic.source) as source:
         yield Traffic(sink, source)
 
 
-def far_topic(road: Road, name: str) -> Topic:
+@asynccontextmanager
+async def opened(make: Callable[[], AbstractAsyncContextManager[Opened]]) -> AsyncIterator[Opened]:
+    """Open one, and another one where that was not answered in time."""
+    async with AsyncExitStack() as stack:
+        async with asyncio.timeout(WAIT_SECONDS):
+            stream = None
+            while stream is None:
+                with suppress(StreamUnavailable):
+                    stream = await stack.enter_async_context(make())
+        yield stream
+
+
+def far_topic(road: Road, name: str, request_timeout_seconds: float = ANSWER_SECONDS) -> Topic:
     return Topic(
         road.broker,
         name,
         bootstrap_servers=f"127.0.0.1:{road.proxy.port}",
-        request_timeout_seconds=ANSWER_SECONDS,
+        request_timeout_seconds=request_timeout_seconds,
     )
 
 
@@ -122,7 +137,7 @@ def far_topic(road: Road, name: str) -> Topic:
 
 
 async def test_connections_that_are_cut_again_and_again_cost_nothing(road: Road, topic_prefix: str) -> None:
-    async with traffic(far_topic(road, topic_prefix)) as through:
+    async with traffic(far_topic(road, topic_prefix, PATIENT_SECONDS)) as through:
         for _ in range(4):
             await through.flow(5)
             road.proxy.cut()
@@ -132,8 +147,9 @@ async def test_connections_that_are_cut_again_and_again_cost_nothing(road: Road,
 
 
 async def test_a_slow_network_in_small_slices_is_waited_for(road: Road, topic_prefix: str) -> None:
-    async with traffic(far_topic(road, topic_prefix)) as through:
+    async with traffic(far_topic(road, topic_prefix, PATIENT_SECONDS)) as through:
         await through.flow(5)
+        through.errors.clear()
         road.proxy.delay(0.05)
         road.proxy.slice(1000)
         await through.flow(5)
@@ -179,13 +195,17 @@ async def test_a_member_that_waits_for_its_partitions_says_that_the_brokers_are_
 ) -> None:
     topic = far_topic(road, topic_prefix)
     near = copy(topic)
-    near.connection = replace(topic.connection, bootstrap_servers=road.broker.bootstrap_servers)
+    near.connection = replace(
+        topic.connection,
+        bootstrap_servers=road.broker.bootstrap_servers,
+        request_timeout_seconds=PATIENT_SECONDS,
+    )
 
     async def lose_the_road() -> None:
         road.proxy.refuse()
 
-    async with topic.source() as source:
-        await read_until_assigned(source)
+    async with opened(topic.source) as source:
+        await until_it_works(lambda: read_until_assigned(source))
         source.on_revoke(lose_the_road)
         async with near.source():
             await until_it_is_unavailable(lambda: source.read(1, 1), "connection")
@@ -222,12 +242,12 @@ async def test_another_broker_leads_when_the_leader_dies_under_load(
         configs={"min.insync.replicas": "3"},
         request_timeout_seconds=10,
     )
-    async with traffic(topic) as through, careful.sink() as sink:
+    async with traffic(topic) as through, opened(careful.sink) as sink:
         await through.flow(20)
         former = three_brokers.leader(topic.name)
         former.kill()
         await through.flow(20)
-        leader = three_brokers.leader(topic.name)
+        leader = three_brokers.leader(topic.name, former)
         one = [Message(key=None, value=b"for three")]
         error = await until_it_is_unavailable(lambda: sink.send(one), "too_few_replicas")
 
@@ -252,11 +272,11 @@ async def until_it_is_unavailable(step: Callable[[], Awaitable[object]], reason:
 
 async def test_a_topic_that_is_deleted_ends_source_and_sink_by_its_name(make_topic: MakeTopic) -> None:
     topic = make_topic()
+    await topic.fill([b"last"])
     topic.connection = replace(topic.connection, request_timeout_seconds=ANSWER_SECONDS)
 
-    async with topic.sink() as sink, topic.source() as source:
-        await sink.send([Message(key=None, value=b"last")])
-        await read_records(source, 1)
+    async with opened(topic.sink) as sink, opened(topic.source) as source:
+        await until_it_works(lambda: read_records(source, 1))
         assert isinstance(topic.broker, KafkaBroker)
         topic.broker.delete_topic(topic.name)
         for step in (lambda: source.read(1, 1), lambda: sink.send([Message(key=None, value=b"x")])):

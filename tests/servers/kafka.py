@@ -26,8 +26,8 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, for_code
 
 from tests.servers.jars import KAFKA_FILES, class_archive, fetch_jars
+from tests.servers.kafka_leaders import wait_for_leader, wait_until_led
 from tests.servers.process import (
-    POLL_SECONDS,
     ServerFailed,
     ServerProcess,
     find_program,
@@ -37,11 +37,10 @@ from tests.servers.process import (
 
 __all__ = ["KafkaBroker", "KafkaCluster", "run_apart", "start_kafka", "start_kafka_cluster"]
 
-READY_SECONDS = 60
-FORMAT_SECONDS = 60
+READY_SECONDS = 180
+FORMAT_SECONDS = 120
 ARCHIVE_SECONDS = 120
 TERMINATED = 128 + signal.SIGTERM  # as a JVM ends that has done all it does then
-TOPIC_SECONDS = 20
 CLUSTER_ID = urlsafe_b64encode(b"neardup-streams!").decode().rstrip("=")
 
 Answer = TypeVar("Answer")
@@ -53,10 +52,10 @@ CLUSTER_CONFIGS = {
     "offsets.topic.replication.factor": "3",
     "transaction.state.log.replication.factor": "3",
     "transaction.state.log.min.isr": "2",
-    "broker.session.timeout.ms": "2000",
+    "broker.session.timeout.ms": "4000",
     "broker.heartbeat.interval.ms": "500",
-    "controller.quorum.fetch.timeout.ms": "1000",
-    "controller.quorum.election.timeout.ms": "500",
+    "controller.quorum.fetch.timeout.ms": "2000",
+    "controller.quorum.election.timeout.ms": "1000",
 }
 QUIET = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-XX:-UsePerfData"]
 QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # less to start, and more for each of many requests
@@ -145,9 +144,10 @@ class KafkaCluster:
         """Create a topic and return once every partition has a leader."""
         run_apart(_create(self.bootstrap_servers, {name: partitions}, len(self.brokers), configs or {}))
 
-    def leader(self, topic: str, partition: int = 0) -> KafkaBroker:
-        """Who leads a partition now."""
-        return self.brokers[run_apart(_leader(self.bootstrap_servers, topic, partition)) - 1]
+    def leader(self, topic: str, former: KafkaBroker | None = None) -> KafkaBroker:
+        """Return who leads the first partition of a topic, once it is not the former one."""
+        number = 0 if former is None else self.brokers.index(former) + 1
+        return self.brokers[run_apart(wait_for_leader(self.bootstrap_servers, topic, number)) - 1]
 
 
 @contextmanager
@@ -175,7 +175,7 @@ def start_kafka(
 
 @contextmanager
 def start_kafka_cluster() -> Iterator[KafkaCluster]:
-    """Run three brokers until the block ends; a dead one is missed within two seconds."""
+    """Run three brokers until the block ends; a dead one is missed within four seconds."""
     with _brokers(3, CLUSTER_CONFIGS, {}, (), {}, QUICK) as brokers:
         yield KafkaCluster(brokers)
 
@@ -315,35 +315,18 @@ async def _create(
         for name, code, message in response.topic_errors:
             if code:
                 raise for_code(code)(f"{name}: {message}")
-        await _wait_until_led(admin, topics)
+    await wait_until_led(bootstrap_servers, topics)
 
 
 async def _delete(bootstrap_servers: str, topic_name: str) -> None:
     async with _admin(bootstrap_servers) as admin:
         await admin.delete_topics([topic_name])
-        await _wait_until_led(admin, {topic_name: 0})
-
-
-async def _wait_until_led(admin: AIOKafkaAdminClient, topics: Mapping[str, int]) -> None:
-    """Return once each topic has so many partitions with a leader."""
-    async with asyncio.timeout(TOPIC_SECONDS):
-        while True:
-            described = await admin.describe_topics(list(topics))
-            led = {each["topic"]: sum(one["leader"] >= 0 for one in each["partitions"]) for each in described}
-            if led == topics:
-                return
-            await asyncio.sleep(POLL_SECONDS)
+    await wait_until_led(bootstrap_servers, {topic_name: 0})
 
 
 async def _configure(bootstrap_servers: str, topic_name: str, configs: Mapping[str, str]) -> None:
     async with _admin(bootstrap_servers) as admin:
         await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic_name, dict(configs))])
-
-
-async def _leader(bootstrap_servers: str, topic_name: str, number: int) -> int:
-    async with _admin(bootstrap_servers) as admin:
-        [topic] = await admin.describe_topics([topic_name])
-    return next(int(each["leader"]) for each in topic["partitions"] if each["partition"] == number)
 
 
 if __name__ == "__main__":
