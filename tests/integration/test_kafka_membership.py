@@ -34,13 +34,13 @@ async def test_a_static_member_that_returns_in_time_costs_no_rebalance(make_topi
     topic = make_topic(partitions=2)
     await topic.fill(HUNDRED)
 
-    async with topic.source(group_instance_id="a") as first:
+    async with topic.source(group_instance_id="a", session_timeout_seconds=60) as first:
         drains = Drains(first)
-        async with topic.source(group_instance_id="b") as second:
+        async with topic.source(group_instance_id="b", session_timeout_seconds=60) as second:
             ours, theirs = await asyncio.gather(read_until_assigned(first, 1), read_until_assigned(second, 1))
             before = drains.count
             await second.commit(next_offsets(theirs))
-        async with topic.source(group_instance_id="b") as again:
+        async with topic.source(group_instance_id="b", session_timeout_seconds=60) as again:
             await topic.fill(HUNDRED)
             rest = await asyncio.gather(read_records(first, 1), read_records(again, 1))
 
@@ -324,7 +324,7 @@ async def test_a_rebalance_gives_a_daemon_that_reads_no_more_no_new_time(make_to
             await first.read(1, 1)
         said = [watch.look(0)]
         async with topic.source() as second:
-            await read_records(second, 1)
+            assert await read_records(second, 1)
             said.append(watch.look(STALL_SECONDS))
 
     assert said[0] == ""
