@@ -186,7 +186,7 @@ async def test_without_a_drain_what_was_in_flight_is_read_again(make_topic: Make
     async with topic.source() as first:
         in_flight = await read_records(first, len(values))
         async with topic.source() as second:
-            await read_records(second, 1)  # so the rebalance is over
+            assert await read_records(second, 1)  # so the rebalance is over
         await asyncio.wait_for(collect(first, finished, len(values)), WAIT_SECONDS)
 
     assert sorted(record.value or b"" for record in finished) == sorted(
@@ -201,7 +201,7 @@ async def test_a_commit_for_revoked_partitions_is_dropped(make_topic: MakeTopic)
     async with topic.source(meters=dropped) as first:
         stale = next_offsets(await read_records(first, 100))
         async with topic.source() as second:
-            await read_records(second, 1)  # so the rebalance is over
+            assert await read_records(second, 1)  # so the rebalance is over
             await first.commit(stale)
 
     assert dropped.count == 2
