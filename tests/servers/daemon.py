@@ -83,6 +83,11 @@ class Daemon:
         name = "neardup_pages_total"
         wait_until(lambda: self.metrics(name).get(name, 0) >= count, timeout_seconds)
 
+    def wait_until_idle(self) -> None:
+        """Wait until no page is in flight: it has written everything about those that are finished."""
+        name = "neardup_in_flight_pages"
+        wait_until(lambda: self.metrics(name).get(name) == 0, 60)
+
     def has_ended(self) -> bool:
         """Return whether it runs no more."""
         return self._child.poll() is not None

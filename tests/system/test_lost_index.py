@@ -53,6 +53,7 @@ def test_a_daemon_whose_index_is_emptied_says_so_once_and_writes_nothing_more(ow
     with start_daemon(own.settings) as daemon:
         daemon.wait_until_ready()
         daemon.wait_for_pages(COUNT)
+        daemon.wait_until_idle()
         own.client.flushall()
 
         publish(own.site, pages(COUNT, topics=50))
@@ -143,6 +144,7 @@ def test_an_idle_daemon_and_a_query_api_notice_that_the_index_was_emptied(own: O
     with start_daemon(own.settings) as daemon:
         daemon.wait_until_ready()
         daemon.wait_for_pages(COUNT)
+        daemon.wait_until_idle()
         with start_query_api(own.settings) as api:
             own.client.flushall()
 

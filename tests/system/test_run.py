@@ -130,6 +130,7 @@ def test_a_second_signal_stops_at_once(site: Site) -> None:
             daemon.wait_until_ready()
             publish(site, pages(1, topics=1))
             daemon.wait_for_pages(1)
+            daemon.wait_until_idle()
             server.process.freeze()  # the next page stays in flight: the first signal waits for it
             publish(site, pages(2, topics=2)[1:])
             wait_until(lambda: daemon.metrics(IN_FLIGHT).get(IN_FLIGHT, 0) > 0, MOST_SECONDS)
