@@ -5,7 +5,7 @@ Judged by a consumer that reads committed: every event and every dead letter is 
 
 import signal
 
-from tests.chaos.arena import Arena, build_arena
+from tests.chaos.arena import CALM, Arena, build_arena
 from tests.chaos.crawl import crawl
 from tests.chaos.faults import Fate
 from tests.chaos.feeding import Feed
@@ -41,7 +41,7 @@ def test_daemons_that_die_publish_nothing_twice(kafka_broker: KafkaBroker, redis
 
     met = live_through(exactly_once(arena), FATES, 2, feed.more)
     feed.rest()
-    finish(exactly_once(arena), 1, QUIET_SECONDS)
+    finish((*exactly_once(arena), *CALM), 1, QUIET_SECONDS)
 
     assert met.total() >= len(FATES)
     assert repeated_messages(arena.settings) == []
@@ -56,7 +56,7 @@ def test_a_group_that_is_never_at_rest_publishes_nothing_twice(
 
     storm(exactly_once(arena), feed, seed=7, change_count=3, pause_seconds=1)
     feed.rest()
-    finish(exactly_once(arena), 1, QUIET_SECONDS)
+    finish((*exactly_once(arena), *CALM), 1, QUIET_SECONDS)
 
     assert repeated_messages(arena.settings) == []
     assert violations(arena.settings) == []
@@ -72,7 +72,7 @@ def test_a_paused_process_is_fenced_by_the_owner_of_its_partitions(
     with start_daemon([*settings, "failpoints.stop=before transactions.deliver 3"]) as paused:
         wait_until(paused.is_paused, QUIET_SECONDS)
         held_back = uncommitted_count(settings)
-        with start_daemon(settings) as successor:
+        with start_daemon([*settings, *CALM]) as successor:
             successor.wait_until_ready()
             wait_until_quiet(settings, QUIET_SECONDS)
             paused.signal(signal.SIGCONT)
