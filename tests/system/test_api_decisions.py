@@ -188,6 +188,7 @@ def test_more_pages_than_may_wait_are_refused_before_they_are_published(site: Si
     assert len(site.messages(site.topics[0])) == 2
 
 
+@pytest.mark.timeout(600)
 def test_killed_daemons_lose_no_verdict_and_give_none_twice(site: Site) -> None:
     """Each of four daemons kills itself at a call of the decision, with posts in flight."""
     site.create_topics(partitions=2)
@@ -198,7 +199,7 @@ def test_killed_daemons_lose_no_verdict_and_give_none_twice(site: Site) -> None:
     with ExitStack() as stack:
         first = stack.enter_context(start_daemon((*settings, *kept)))
         first.wait_until_ready()
-        api = stack.enter_context(start_query_api((*settings, "api.decision_timeout_seconds=60")))
+        api = stack.enter_context(start_query_api((*settings, "api.decision_timeout_seconds=600")))
         assert first.stop() == 0
         answers: list[Answered] = []
         are_enough = Event()
@@ -223,6 +224,7 @@ def test_killed_daemons_lose_no_verdict_and_give_none_twice(site: Site) -> None:
         for thread in posting:
             thread.join(MOST_SECONDS)
 
+        assert [thread.is_alive() for thread in posting] == [False] * len(posting)
         assert {answer.status for answer in answers} == {200}
         for answer in answers:
             position = answer.value["position"]
