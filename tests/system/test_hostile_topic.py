@@ -25,10 +25,10 @@ async def _send(site: Site, values: list[bytes]) -> None:
 
 
 def _watch(daemon: Daemon, stop: Event, unwell: list[int]) -> None:
-    """Ask `/livez` again and again."""
+    """Ask `/livez` again and again; no answer is none of a daemon that is unwell."""
     while not stop.is_set():
         status, _ = daemon.get("/livez")
-        if status != 200:
+        if status not in {0, 200}:
             unwell.append(status)
 
 

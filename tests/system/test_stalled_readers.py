@@ -63,7 +63,7 @@ def listens(pid: int) -> bool:
 def reads_much(pid: int) -> bool:
     """Return whether a process has read more than a program and its libraries are."""
     counts = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
-    return int(counts["rchar"]) > 1 << 30
+    return int(counts["rchar"]) > 1 << 28
 
 
 def signal_twice(words: list[str], stdout: int, is_waiting: Callable[[int], bool]) -> int:
@@ -77,7 +77,7 @@ def send(
     command = [*IGNORING, sys.executable, "-m", "neardup_daemon", "dedup", *words]
     with subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL, env=environment({})) as run:
         try:
-            wait_until(lambda: is_waiting(run.pid), 60)
+            wait_until(lambda: is_waiting(run.pid), 180)
             for number in signals:
                 run.send_signal(number)
             return run.wait(60)
