@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from textwrap import dedent
 
@@ -179,8 +180,10 @@ async def test_a_run_waits_for_the_server_of_a_killed_one_to_end(state: Path) ->
         os.kill(pid, signal.SIGSTOP)
         parent.send_signal(signal.SIGKILL)
 
-    reading = asyncio.ensure_future(kept_by_a_server(state))
     try:
+        with (state / "lock").open() as lock, pytest.raises(BlockingIOError):
+            flock(lock, LOCK_EX | LOCK_NB)
+        reading = asyncio.ensure_future(kept_by_a_server(state))
         await asyncio.sleep(0)
         assert not reading.done()
     finally:
