@@ -1,5 +1,6 @@
 """Remove the transfer and content codings that HTTP applied to a body."""
 
+import codecs
 import io
 import re
 import zlib
@@ -21,6 +22,10 @@ _MAX_STREAMS = 10_000
 _PIECE_BYTES = 1 << 14
 _CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0e-\x1a]")
 _LOOKED_AT_BYTES = 512
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NO_CODINGS = frozenset({"", "identity"})
+_AROUND_NAMES = " \t\"'"
+_SHOWN_CHARACTERS = 40
 _CHUNK_SIZE = re.compile(rb"\s*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
 _ZSTD_WINDOW_LOG = 23
 """The largest window that RFC 9659 allows in a content coding."""
@@ -61,7 +66,7 @@ def decode_body(body: bytes, codings: str, max_bytes: int, *, may_be_cut: bool =
     """Undo `codings`, and return at most `max_bytes` of the result.
 
     Many archives hold decoded bodies under their original headers, so a body that cannot be decoded but looks
-    like text is returned unchanged. Unknown codings (including `identity`) are skipped.
+    like text is returned unchanged. Unknown codings are skipped if what remains looks like text.
 
     Args:
         body: as archived.
@@ -70,15 +75,26 @@ def decode_body(body: bytes, codings: str, max_bytes: int, *, may_be_cut: bool =
         may_be_cut: return the beginning of a body that the archive marks as truncated.
 
     Raises:
-        BadPage: the body is compressed, and damaged or cut off; or has more codings than any server applies.
+        BadPage: the body is compressed, and damaged or cut off; or in a coding that is unknown; or has more
+            codings than any server applies.
     """
-    for coding in _outermost_first(codings):
+    names = _names(codings)
+    for coding in _outermost_first(names):
         try:
             body = _undo(coding, body, max_bytes, may_be_cut=may_be_cut)
         except _Damaged as damaged:
-            if is_binary(body, _LOOKED_AT_BYTES):
+            if not _looks_like_text(body):
                 raise _bad_page(coding, damaged) from damaged
+    unknown = [name for name in names if name not in _DECODERS]
+    if unknown and not _looks_like_text(body):
+        raise BadPage(
+            "bad_encoding", f"the body is labelled {unknown[0][:_SHOWN_CHARACTERS]}, which is unknown"
+        )
     return body
+
+
+def _looks_like_text(body: bytes) -> bool:
+    return body.startswith(_UTF_16_MARKS) or not is_binary(body, _LOOKED_AT_BYTES)
 
 
 def decode_kept(body: bytes, codings: str, max_bytes: int, *, may_be_cut: bool = False) -> bytes:
@@ -90,16 +106,21 @@ def decode_kept(body: bytes, codings: str, max_bytes: int, *, may_be_cut: bool =
     Raises:
         BadPage: the body is compressed and cut off; or has more codings than any server applies.
     """
-    for coding in _outermost_first(codings):
+    for coding in _outermost_first(_names(codings)):
         if is_binary(body, _LOOKED_AT_BYTES):
             with suppress(_Damaged):
                 body = _undo(coding, body, max_bytes, may_be_cut=may_be_cut) or body
     return body
 
 
-def _outermost_first(codings: str) -> Sequence[str]:
-    named = [name.strip() for name in codings.lower().split(",")]
-    applied = [name for name in named if name in _DECODERS]
+def _names(codings: str) -> list[str]:
+    """Return the codings without their parameters, and without quotes, which some servers write."""
+    values = (coding.partition(";")[0].strip(_AROUND_NAMES) for coding in codings.lower().split(","))
+    return [name for name in values if name not in _NO_CODINGS]
+
+
+def _outermost_first(names: Sequence[str]) -> Sequence[str]:
+    applied = [name for name in names if name in _DECODERS]
     if len(applied) > _MAX_CODINGS:
         raise BadPage("over_limit", f"the body is in {len(applied)} codings, the limit is {_MAX_CODINGS}")
     return applied[::-1]

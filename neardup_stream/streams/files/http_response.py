@@ -2,15 +2,20 @@
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 from neardup_stream.errors import BadPage
 from neardup_stream.streams.files.warc_framing import parse_headers
 
-__all__ = ["MAX_HTTP_HEAD_BYTES", "HttpResponse", "parse_response", "split_response"]
+__all__ = ["MAX_HTTP_HEAD_BYTES", "RENAMED", "HttpResponse", "parse_response", "split_response"]
+
+RENAMED: Final = "x-crawler-content-encoding"
+"""What Nutch and StormCrawler make of `Content-Encoding`, also where they do not know the coding."""
 
 MAX_HTTP_HEAD_BYTES = 1 << 18
 """The longest status line and headers: several times the limits of servers and browsers."""
 
+_LISTS = frozenset({"content-encoding", "transfer-encoding", RENAMED})
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(rb"HTTP/[0-9.]+[ \t]+([0-9]{3})(?![0-9])")
 
@@ -21,7 +26,7 @@ class HttpResponse:
 
     Attributes:
         status: None if the status line has none.
-        headers: by name in lower case, of equal names the first.
+        headers: by name in lower case; the lines of codings in one, of other equal names the first.
         body: in its transfer and content coding.
     """
 
@@ -38,7 +43,7 @@ def parse_response(block: bytes) -> HttpResponse:
     """
     head, body = split_response(block)
     status = _STATUS.match(head)
-    return HttpResponse(int(status[1]) if status else None, parse_headers(head), body)
+    return HttpResponse(int(status[1]) if status else None, parse_headers(head, _LISTS), body)
 
 
 def split_response(block: bytes) -> tuple[bytes, bytes]:

@@ -13,7 +13,7 @@ from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Position, Record, Skipped, SkipReason
 from neardup_stream.page import Page, PageId
 from neardup_stream.streams.files.content_coding import decode_body, decode_kept, is_binary
-from neardup_stream.streams.files.http_response import MAX_HTTP_HEAD_BYTES, parse_response
+from neardup_stream.streams.files.http_response import MAX_HTTP_HEAD_BYTES, RENAMED, parse_response
 from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
 from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
 from neardup_stream.wire.content_types import is_text_type
@@ -31,8 +31,6 @@ _OTHER_URI = re.compile(r"(?:dns|filedesc|metadata|urn|whois):|[a-z][a-z0-9+-]*:
 """How a URI begins under which crawlers archive what is no page: `dns:`, `urn:text:`, `screenshot:`."""
 _UNLABELLED = "application/octet-stream"
 """What some writers call content to which the server gave no label, as well as binary content."""
-_RENAMED = "x-crawler-content-encoding"
-"""What Nutch and StormCrawler make of `Content-Encoding`, also where they do not know the coding."""
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
 
 
@@ -158,7 +156,7 @@ def _content(archived: FramedRecord) -> _Content:
         response.headers.get("content-type", ""),
         response.status,
         not response.body and _states_body(response.headers),
-        response.headers.get(_RENAMED, ""),
+        response.headers.get(RENAMED, ""),
     )
 
 

@@ -7,7 +7,9 @@ where its length can be shown to be right.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
@@ -138,15 +140,20 @@ def _next_record(archive: "_Archive", sought_bytes: int, kept_bytes: int) -> Fra
     return FramedRecord(headers, block.first(kept_bytes), "no record follows where this one ends")
 
 
-def parse_headers(head: bytes) -> dict[str, str]:
-    """Return the headers by name in lower case; of equal names the first, ignoring lines without a colon."""
-    headers: dict[str, str] = {}
+def parse_headers(head: bytes, lists: AbstractSet[str] = frozenset()) -> dict[str, str]:
+    """Return the headers by name in lower case, ignoring lines without a colon.
+
+    Args:
+        head: lines of headers.
+        lists: names of headers whose lines make one list, divided by commas; of others the first line counts.
+    """
+    lines = defaultdict[str, list[str]](list)
     unfolded = re.sub(rb"\r?\n[ \t]+", b" ", head)
     for line in unfolded.split(b"\n"):
         name, colon, value = line.partition(b":")
         if colon:
-            headers.setdefault(_text(name).strip().lower(), _text(value).strip())
-    return headers
+            lines[_text(name).strip().lower()].append(_text(value).strip())
+    return {name: ", ".join(values) if name in lists else values[0] for name, values in lines.items()}
 
 
 def _length(head: bytes) -> int | None:
