@@ -22,7 +22,7 @@ from neardup_stream.wire.json_depth import MAX_JSON_DEPTH, is_too_deep, is_too_d
 from neardup_stream.wire.lone_surrogates import lone_surrogate
 from neardup_stream.wire.presets import PRESETS, Preset
 from neardup_stream.wire.statuses import is_wanted
-from neardup_stream.wire.times import LATEST_SECONDS, parse_time
+from neardup_stream.wire.times import END_SECONDS, parse_time
 from neardup_stream.wire.urls import canonical_url
 
 __all__ = [
@@ -300,7 +300,7 @@ def epoch_seconds(fetched_at: str | float | None, timestamp_ms: int) -> float:
         seconds = parse_time(fetched_at) if isinstance(fetched_at, str) else fetched_at
     except ValueError as error:
         raise BadPage("wrong_type", f"fetched_at: {str(error)[:_DETAIL_CHARACTERS]}") from error
-    if not 0 <= seconds <= LATEST_SECONDS:
+    if not 0 <= seconds < END_SECONDS:
         raise BadPage("wrong_type", f"fetched_at: {str(seconds)[:24]} s is outside the years 1970 to 9999")
     return float(seconds)
 

@@ -1,13 +1,14 @@
 """Format times for events, as RFC 3339 in UTC with milliseconds, and parse those of crawlers."""
 
+import math
 import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-__all__ = ["LATEST_SECONDS", "parse_time", "rfc3339"]
+__all__ = ["END_SECONDS", "parse_time", "rfc3339"]
 
-LATEST_SECONDS = 253_402_300_799
-"""The last second of the year 9999, the latest that RFC 3339 can express, in epoch seconds."""
+END_SECONDS = 253_402_300_800
+"""The end of the year 9999, the last one that RFC 3339 can express, in epoch seconds."""
 
 _TIME = re.compile(
     r"""(\d{4}-\d\d-\d\d)
@@ -31,7 +32,7 @@ def rfc3339(epoch_ms: int) -> str:
     Args:
         epoch_ms: milliseconds since 1970.
     """
-    seconds, milliseconds = divmod(min(max(epoch_ms, 0), LATEST_SECONDS * 1000), 1000)
+    seconds, milliseconds = divmod(min(max(epoch_ms, 0), END_SECONDS * 1000 - 1), 1000)
     return f"{_to_the_second(seconds)}.{milliseconds:03}Z"
 
 
@@ -62,4 +63,6 @@ def parse_time(text: str) -> float:
         f"{day}T{minute or '00:00'}:{'59' if is_leap else second or '00'}{hours or '+00'}:{minutes or '00'}"
     )
     whole = (datetime.fromisoformat(moment) - _EPOCH) // timedelta(seconds=1)
-    return whole + is_leap + float(f"0.{fraction or 0}")
+    second_behind = whole + is_leap + 1
+    # A fraction of nines is rounded, but not to the next second, which may be in a year that is refused.
+    return min(second_behind - 1 + float(f"0.{fraction or 0}"), math.nextafter(second_behind, 0))

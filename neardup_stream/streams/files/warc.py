@@ -18,7 +18,7 @@ from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
 from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
 from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.statuses import holds_page
-from neardup_stream.wire.times import LATEST_SECONDS
+from neardup_stream.wire.times import END_SECONDS, parse_time
 from neardup_stream.wire.urls import canonical_url
 
 __all__ = ["OWN_HEADER", "framed_records", "holds_http", "page_url", "read_warc", "warc_record"]
@@ -219,8 +219,16 @@ def page_url(archived: FramedRecord) -> str:
 def _timestamp_ms(archived: FramedRecord, file_timestamp_ms: int) -> int:
     """Return when the page was fetched; the time of the file if the record has none."""
     try:
-        date = datetime.fromisoformat(archived.headers.get("warc-date", ""))
-        seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+        seconds = _seconds(archived.headers.get("warc-date", ""))
     except (ValueError, OverflowError):
         return file_timestamp_ms
-    return int(seconds * 1000) if 0 <= seconds <= LATEST_SECONDS else file_timestamp_ms
+    return int(seconds * 1000) if 0 <= seconds < END_SECONDS else file_timestamp_ms
+
+
+def _seconds(date: str) -> float:
+    """Return the epoch seconds of a date, which may be less precise than times of other pages."""
+    try:
+        return parse_time(date)
+    except ValueError:
+        moment = datetime.fromisoformat(date)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -230,17 +230,6 @@ async def test_a_body_in_thousands_of_codings_is_over_the_limit(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "date", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "1969-12-31T00:00:00Z"]
-)
-async def test_a_date_out_of_range_is_no_date(tmp_path: Path, date: str) -> None:
-    archived = warc_record("resource", URL, b"text", "text/plain", date=date)
-
-    records, _ = await read(tmp_path / "a.warc", archived)
-
-    assert records[0].timestamp_ms == (tmp_path / "a.warc").stat().st_mtime_ns // 1_000_000
-
-
-@pytest.mark.parametrize(
     "unit",
     [
         b"WARC/1.0\r\n",

@@ -284,13 +284,6 @@ async def test_of_a_huge_body_only_a_byte_more_than_the_limit_is_held(tmp_path: 
     assert record.value == b"x" * (MAX_PAGE_BYTES + 1)
 
 
-@pytest.mark.parametrize("date", ["", "yesterday"])
-async def test_without_a_readable_date_the_time_of_the_file_counts(tmp_path: Path, date: str) -> None:
-    record = await read_one(tmp_path, warc_record("resource", URL, b"text", "text/plain", date=date))
-
-    assert record.timestamp_ms == (tmp_path / "crawl.warc").stat().st_mtime_ns // 1_000_000
-
-
 async def test_angle_brackets_around_the_url_are_taken_off(tmp_path: Path) -> None:
     page = (await read_one(tmp_path, resource(f"<{URL}>", b"text"))).decoded
 

@@ -1,4 +1,5 @@
 import base64
+from math import nextafter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -206,10 +207,15 @@ def test_an_id_is_taken_verbatim() -> None:
         pytest.param("2023-11-14", 1_699_920_000.0, id="day-alone"),
         pytest.param("2016-12-31T23:59:60Z", 1_483_228_800.0, id="leap-second"),
         pytest.param("9999-12-31T23:59:59Z", 253_402_300_799.0, id="latest-time"),
+        pytest.param("9999-12-31T23:59:59.5Z", 253_402_300_799.5, id="latest-half-second"),
+        pytest.param(
+            "9999-12-31T23:59:59." + "9" * 12 + "Z", nextafter(253_402_300_800, 0), id="latest-of-all"
+        ),
         pytest.param(1_700_000_000, 1_700_000_000.0, id="integer"),
         pytest.param(1_700_000_000.25, 1_700_000_000.25, id="float"),
         pytest.param(0, 0.0, id="lowest"),
         pytest.param(253_402_300_799, 253_402_300_799.0, id="highest"),
+        pytest.param(253_402_300_799.75, 253_402_300_799.75, id="highest-fraction"),
         pytest.param(None, 1_700_000_000.123, id="null-means-the-record's-time"),
     ],
 )
@@ -217,9 +223,10 @@ def test_fetched_at_is_a_time_or_a_number_of_seconds(fetched_at: Any, seconds: f
     assert decode(page_json(fetched_at=fetched_at)).fetched_at_seconds == seconds
 
 
-def test_a_time_after_the_year_9999_is_no_time() -> None:
+@pytest.mark.parametrize("fetched_at", [253_402_300_800, "9999-12-31T23:59:60Z"])
+def test_a_time_after_the_year_9999_is_no_time(fetched_at: float | str) -> None:
     with pytest.raises(BadPage, match="253402300800"):
-        decode(page_json(fetched_at=253_402_300_800))
+        decode(page_json(fetched_at=fetched_at))
 
 
 def test_a_record_without_a_time_counts_as_fetched_at_the_epoch() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from neardup_stream.wire.times import LATEST_SECONDS, rfc3339
+from neardup_stream.wire.times import END_SECONDS, rfc3339
 
 
 @pytest.mark.parametrize(
@@ -9,7 +9,7 @@ from neardup_stream.wire.times import LATEST_SECONDS, rfc3339
         pytest.param(0, "1970-01-01T00:00:00.000Z", id="epoch"),
         pytest.param(1, "1970-01-01T00:00:00.001Z", id="one-millisecond"),
         pytest.param(1_709_164_800_000, "2024-02-29T00:00:00.000Z", id="leap-day"),
-        pytest.param(LATEST_SECONDS * 1000, "9999-12-31T23:59:59.000Z", id="latest"),
+        pytest.param(END_SECONDS * 1000 - 1, "9999-12-31T23:59:59.999Z", id="latest"),
     ],
 )
 def test_a_moment_is_written_in_utc_with_milliseconds(epoch_ms: int, written: str) -> None:
@@ -21,8 +21,8 @@ def test_a_moment_is_written_in_utc_with_milliseconds(epoch_ms: int, written: st
     [
         pytest.param(-1, 0, id="a-record-without-time"),
         pytest.param(-(2**63), 0, id="lowest-int64"),
-        pytest.param(LATEST_SECONDS * 1000 + 1, LATEST_SECONDS * 1000, id="just-after-the-latest"),
-        pytest.param(2**63 - 1, LATEST_SECONDS * 1000, id="highest-int64"),
+        pytest.param(END_SECONDS * 1000, END_SECONDS * 1000 - 1, id="just-after-the-latest"),
+        pytest.param(2**63 - 1, END_SECONDS * 1000 - 1, id="highest-int64"),
     ],
 )
 def test_what_cannot_be_written_becomes_the_nearest_moment_that_can(epoch_ms: int, nearest_ms: int) -> None:
