@@ -27,6 +27,8 @@ OWN_HEADER: Final = "Neardup-Event-ID"
 """Of a revisit that `dedup` wrote, in the place of a duplicate: that page was seen."""
 
 _PAGE_TYPES = frozenset({"response", "resource", "conversion"})
+_SEGMENT = "warc-segment-number"
+"""Of a record that holds the first part of a page; the others are in records of type `continuation`."""
 _OTHER_URI = re.compile(r"(?:dns|filedesc|metadata|urn|whois):|[a-z][a-z0-9+-]*:(?!//|\d)", re.IGNORECASE)
 """How a URI begins under which crawlers archive what is no page: `dns:`, `urn:text:`, `screenshot:`."""
 _UNLABELLED = "application/octet-stream"
@@ -133,6 +135,8 @@ def _no_page_by_header(archived: FramedRecord) -> SkipReason | None:
     if kind not in _PAGE_TYPES:
         is_crawled = kind == "revisit" and OWN_HEADER.lower() not in archived.headers
         return "revisit" if is_crawled else "warc_type"
+    if _SEGMENT in archived.headers:
+        return "warc_type"
     return "target_uri" if _OTHER_URI.match(page_url(archived)) else None
 
 

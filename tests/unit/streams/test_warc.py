@@ -90,6 +90,12 @@ async def test_the_text_of_a_wet_file_becomes_a_page(tmp_path: Path) -> None:
             "warc_type",
             id="own-revisit",
         ),
+        pytest.param(warc_record("continuation", URL, b"end", "text/plain"), "warc_type", id="last-segment"),
+        pytest.param(
+            warc_record("resource", URL, b"beginning", "text/plain\r\nWARC-Segment-Number: 1"),
+            "warc_type",
+            id="first-segment",
+        ),
         pytest.param(response(URL, b"\x89PNG", "image/png"), "content_type", id="image"),
         pytest.param(response(URL, b"", status="304 Not Modified"), "status", id="not-modified"),
         pytest.param(
