@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-__all__ = ["STEPS", "SWEEP_STEPS", "Fate", "fates", "point_of", "points"]
+__all__ = ["STEPS", "SWEEP_STEPS", "Fate", "fates", "fault_name", "points"]
 
 STEPS: Final[Mapping[str, Sequence[str]]] = {
     "read": ("source.read",),
@@ -58,6 +58,12 @@ class Fate(NamedTuple):
         """How many faults that is."""
         return 1 if self.stop is None else 2
 
+    @property
+    def fault_names(self) -> set[str]:
+        """Return what each of them is, as `live_through` counts it."""
+        killed = {fault_name("kill", self.kill)}
+        return killed if self.stop is None else killed | {fault_name("stop", self.stop)}
+
     def sooner(self) -> "Fate":
         """Return the same at the first turn, with one try less."""
         stop = self.stop if self.stop is None else point_of(self.stop)
@@ -67,6 +73,11 @@ class Fate(NamedTuple):
 def point_of(written: str) -> str:
     """Return a failpoint without its turn."""
     return " ".join(written.split()[:2])
+
+
+def fault_name(fault: str, written: str) -> str:
+    """Return what it is, and its point without the turn."""
+    return f"{fault} {point_of(written) or 'at any moment'}"
 
 
 def points(steps: Mapping[str, Sequence[str]]) -> list[str]:

@@ -9,15 +9,19 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from http import HTTPStatus
 
-from tests.chaos.faults import Fate, point_of
-from tests.chaos.judging import wait_until_quiet
+from tests.chaos.faults import Fate, fault_name
+from tests.chaos.judging import uncommitted_count, wait_until_quiet
 from tests.servers.daemon import START_SECONDS, Daemon, start_daemon
 from tests.servers.process import wait_until
 
 __all__ = ["finish", "live_through", "serving"]
 
-POINT_SECONDS = 10.0
-"""How long a process may take to come to its point; then it is killed wherever it is."""
+POINT_SECONDS = 60.0
+"""How long a process that is ready may take to come to its point; then it is killed wherever it is."""
+IDLE_SECONDS = 8.0
+"""How long it may take where there is no work."""
+LOOK_SECONDS = 1.0
+READY = '"state": "ready"'
 
 
 def live_through(
@@ -94,24 +98,25 @@ def _live(settings: Sequence[str], fate: Fate, count_fault: Callable[[str], None
     """Run one life; return whether it came to its points."""
     armed = [f"failpoints.kill={fate.kill}", f"failpoints.stop={fate.stop or ''}"]
     with start_daemon([*settings, *armed]) as daemon:
-        has_stopped = fate.stop is not None and _is_paused_in_time(daemon, fate)
+        has_stopped = fate.stop is not None and _is_paused_in_time(daemon, settings, fate)
         if has_stopped:
-            count_fault(_fault_name("stop", fate.stop))
+            count_fault(fault_name("stop", fate.stop or ""))
         if not fate.kill:
             _let_it_work(daemon, fate)
-        has_ended = _comes_to(daemon.has_ended) if fate.kill else daemon.has_ended()
+        has_ended = _comes_to(daemon, settings, daemon.has_ended) if fate.kill else daemon.has_ended()
         if has_ended and daemon.wait() != -signal.SIGKILL:
             raise AssertionError(f"ended by itself with {daemon.wait()}:\n{daemon.log()[-4000:]}")
-    count_fault(_fault_name("kill", fate.kill if has_ended else ""))
+    count_fault(fault_name("kill", fate.kill if has_ended else ""))
     return has_stopped == (fate.stop is not None) and has_ended == bool(fate.kill)
 
 
-def _is_paused_in_time(daemon: Daemon, fate: Fate) -> bool:
+def _is_paused_in_time(daemon: Daemon, settings: Sequence[str], fate: Fate) -> bool:
     """Stop it, or let it stop itself, past its session; False if it never came to its point."""
     if not fate.stop:
         _let_it_work(daemon, fate)
         daemon.signal(signal.SIGSTOP)
-    if not _comes_to(lambda: daemon.is_paused() or daemon.has_ended()) or daemon.has_ended():
+    halts = _comes_to(daemon, settings, lambda: daemon.is_paused() or daemon.has_ended())
+    if not halts or daemon.has_ended():
         return False
     time.sleep(fate.still_seconds)
     daemon.signal(signal.SIGCONT)
@@ -124,13 +129,22 @@ def _let_it_work(daemon: Daemon, fate: Fate) -> None:
     time.sleep(fate.moment_seconds)
 
 
-def _comes_to(condition: Callable[[], bool]) -> bool:
-    try:
-        wait_until(condition, POINT_SECONDS)
-    except TimeoutError:
-        return False
+def _comes_to(daemon: Daemon, settings: Sequence[str], condition: Callable[[], bool]) -> bool:
+    """Wait for it once the daemon is ready, though not long where everything is committed."""
+    wait_until(lambda: condition() or READY in daemon.log(), START_SECONDS)  # one that is paused says nothing
+    begin = last_work = time.monotonic()
+    while not _holds_soon(condition):
+        now = time.monotonic()
+        if uncommitted_count(settings):
+            last_work = now
+        if now - begin > POINT_SECONDS or now - last_work > IDLE_SECONDS:
+            return False
     return True
 
 
-def _fault_name(fault: str, written: str | None) -> str:
-    return f"{fault} {point_of(written or '') or 'at any moment'}"
+def _holds_soon(condition: Callable[[], bool]) -> bool:
+    try:
+        wait_until(condition, LOOK_SECONDS)
+    except TimeoutError:
+        return False
+    return True

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.chaos.arena import Arena, build_arena
+from tests.chaos.arena import CALM, Arena, build_arena
 from tests.chaos.crawl import crawl
 from tests.chaos.faults import Fate
 from tests.chaos.feeding import Feed
@@ -43,7 +43,7 @@ def test_fifty_kills_and_as_many_paused_processes_as_befit_them(arena: Arena) ->
 
     met = live_through(exactly_once(arena), fates(), 2, feed.more)
     feed.rest()
-    finish(exactly_once(arena), 1, QUIET_SECONDS)
+    finish((*exactly_once(arena), *CALM), 1, QUIET_SECONDS)
 
     print(f"\nseed {SEED}: {met.total()} faults over {PAGES} records: {dict(sorted(met.items()))}")
     assert met.total() >= KILLS
@@ -59,7 +59,7 @@ def test_a_storm_of_rebalances(arena: Arena) -> None:
 
     changes = storm(exactly_once(arena), feed, SEED, count, PAUSE_SECONDS)
     feed.rest()
-    finish(exactly_once(arena), 1, QUIET_SECONDS)
+    finish((*exactly_once(arena), *CALM), 1, QUIET_SECONDS)
 
     print(f"\nseed {SEED}: {dict(changes)} over {PAGES} records")
     assert repeated_messages(arena.settings) == []
