@@ -12,6 +12,7 @@ from neardup_stream.text.code_points import code_points
 from neardup_stream.text.limits import TextLimits
 from neardup_stream.text.markup import Extraction, visible_text
 from neardup_stream.text.markup_costs import check_markup
+from neardup_stream.text.xml_markup import as_html, is_xml
 
 __all__ = ["PageText", "is_markup", "page_text"]
 
@@ -44,6 +45,8 @@ def page_text(
     if page.text is not None or (page.html is None and not is_markup(page.content_type, content)):
         text, was_markup = content, False
     else:
+        if page.html is None and is_xml(page.content_type):
+            content = as_html(content)
         if limits is not None:
             check_markup(content, limits.markup)
         text, was_markup = visible_text(content, extraction, landmarks=landmarks), True
