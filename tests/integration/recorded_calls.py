@@ -1,7 +1,7 @@
 """Script calls and their answers, recorded on their way to a real Redis; and pages that match many others."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from neardup_stream.clusters.requests import PageVersion, PlaceRequest
 from neardup_stream.clusters.snapshot import DescribedPage, Description
@@ -11,7 +11,10 @@ from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.config import RedisConfig
 
-__all__ = ["RecordingClient", "no_descriptions", "place", "sized", "spread"]
+__all__ = ["COMMIT_ARGUMENTS", "RecordingClient", "no_descriptions", "place", "sized", "spread"]
+
+COMMIT_ARGUMENTS: Final = 13
+"""So many has a commit to clusters, and no other call."""
 
 
 class RecordingClient(RedisClient):

@@ -47,7 +47,14 @@ from neardup_stream.stores.redis.tables import (
     remove_named_buckets,
 )
 from neardup_stream.stores.redis.walking import WALKED_BYTES, WALKED_FIELDS, walk_hashes
-from tests.integration.recorded_calls import RecordingClient, no_descriptions, place, sized, spread
+from tests.integration.recorded_calls import (
+    COMMIT_ARGUMENTS,
+    RecordingClient,
+    no_descriptions,
+    place,
+    sized,
+    spread,
+)
 from tests.servers.redis import RedisServer
 
 BOUNDED_HERE = (
@@ -75,7 +82,6 @@ BOUNDED_ELSEWHERE = (
 """Scripts by what bounds one call: a test of this file, nothing that grows, or another test."""
 
 LARGE_ROW = 32_000
-COMMIT_ARGUMENTS = 12
 TRIMMED_BYTES = 1 << 20
 
 LAYOUT = IndexLayout(IndexConfig(expected_pages=1_000_000))

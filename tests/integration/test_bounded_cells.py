@@ -10,7 +10,7 @@ from neardup_stream.stores.redis.client import ScriptCall
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.keys import ClusterKeys
-from tests.integration.recorded_calls import RecordingClient, no_descriptions, place, sized
+from tests.integration.recorded_calls import COMMIT_ARGUMENTS, RecordingClient, no_descriptions, place, sized
 from tests.servers.redis import RedisServer
 
 LONG_URL: Final = "{}" + "u" * 4000
@@ -19,12 +19,11 @@ FILLING_URL: Final = "{}" + "u" * 8200
 CELL_BYTES: Final = 1 << 15
 """More than one cell takes."""
 
-COMMIT_ARGUMENTS: Final = 12
 COMMITTED_COUNT: Final = 10
 """Place of the argument that says how many requests a commit decides."""
 
-WRITTEN: Final = slice(2, 4)
-"""Places of swaps and writes."""
+SWAPS, WRITES = 3, 6
+"""Places of the cells that a commit writes."""
 
 
 async def test_matches_that_wait_for_pages_with_long_urls_are_read_and_written_few_bytes_at_a_time(
@@ -75,7 +74,8 @@ async def test_commits_about_pages_that_match_pages_without_room_send_and_compar
 
 def written(call: ScriptCall) -> int:
     """Return how many bytes a commit has sent of the cells that it writes, before and after."""
-    return sum(map(len, list(sized(call))[WRITTEN]))
+    arguments = list(sized(call))
+    return len(arguments[SWAPS]) + len(arguments[WRITES])
 
 
 def is_values(answer: Any) -> bool:
