@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from random import randbytes
 from typing import TypeVar
 
@@ -99,14 +100,18 @@ async def test_streams_close_beside_a_broker_that_is_silent(
 async def test_a_snapshot_is_read_to_its_end_once_a_broker_that_was_silent_answers_again(
     frozen_broker: KafkaBroker, topic_prefix: str
 ) -> None:
-    topic = Topic(frozen_broker, topic_prefix, request_timeout_seconds=1)
+    topic = Topic(frozen_broker, topic_prefix, request_timeout_seconds=60)
     values = [randbytes(100_000) for _ in range(100)]  # nothing to compress: more than is fetched ahead
-    await retry(lambda: topic.fill(values))
+    await topic.fill(values)
+    connection = replace(topic.connection, request_timeout_seconds=1)
 
     found: list[Record] = []
-    async with open_snapshot(topic.connection, topic.name, topic.name) as snapshot:
+    async with AsyncExitStack() as stack:
+        snapshot = await retry(
+            lambda: stack.enter_async_context(open_snapshot(connection, topic.name, topic.name))
+        )
         source = SnapshotSource(snapshot, snapshot.ends)
-        found += await source.read(1, 1)
+        found += await retry(lambda: source.read(1, 1))
         frozen_broker.freeze()
         with pytest.raises(StreamUnavailable, match="nothing came for"):
             await read_to_the_end(source, found)
