@@ -20,6 +20,8 @@ __all__ = ["decode_body", "decode_kept", "is_binary"]
 _MAX_CODINGS = 8
 _MAX_STREAMS = 10_000
 _PIECE_BYTES = 1 << 14
+_BROTLI_PIECE_BYTES = 1 << 10
+"""At most so much of the beginning of a body that is cut off is lost."""
 _CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0e-\x1a]")
 _LOOKED_AT_BYTES = 512
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -46,15 +48,23 @@ class _Decompressor(Protocol):
 
 
 class _Damaged(Exception):  # noqa: N818 - what the body is
-    """The body is not in the coding that its label names."""
+    """The body is not in the coding that its label names.
+
+    Args:
+        detail: why not.
+        beginning: what it begins with if it is in that coding all the same, and cut off; empty for nothing.
+    """
+
+    def __init__(self, detail: str, beginning: bytes = b"") -> None:
+        super().__init__(detail)
+        self.beginning = beginning
 
 
 class _Unfinished(_Damaged):
     """The body begins in that coding and is cut off."""
 
     def __init__(self, beginning: bytes) -> None:
-        super().__init__("it is cut off")
-        self.beginning = beginning
+        super().__init__("it is cut off", beginning)
 
 
 def is_binary(body: bytes, looked_at_bytes: int) -> bool:
@@ -130,10 +140,13 @@ def _undo(coding: str, body: bytes, max_bytes: int, *, may_be_cut: bool) -> byte
     """Undo one coding; raise `_Damaged` for a body that is not in it, BadPage for one that is cut off."""
     try:
         return _DECODERS[coding](body, max_bytes)
-    except _Unfinished as unfinished:
-        if may_be_cut:
-            return unfinished.beginning
-        raise _bad_page(coding, unfinished) from unfinished
+    except _Damaged as damaged:
+        is_unfinished = isinstance(damaged, _Unfinished)
+        if may_be_cut and (is_unfinished or damaged.beginning):
+            return damaged.beginning
+        if is_unfinished:
+            raise _bad_page(coding, damaged) from damaged
+        raise
 
 
 def _bad_page(coding: str, damaged: _Damaged) -> BadPage:
@@ -205,7 +218,8 @@ def _deflate(body: bytes, max_bytes: int) -> bytes:
     try:
         return _inflate(body, max_bytes, -zlib.MAX_WBITS)
     except _Unfinished as unfinished:  # text without a header may look like this too
-        raise _Damaged(str(unfinished)) from unfinished
+        beginning = b"" if _looks_like_text(body) else unfinished.beginning
+        raise _Damaged(str(unfinished), beginning) from unfinished
 
 
 def _zstd(body: bytes, max_bytes: int) -> bytes:
@@ -216,11 +230,11 @@ def _zstd(body: bytes, max_bytes: int) -> bytes:
 def _brotli(body: bytes, max_bytes: int) -> bytes:
     reader, parts = BrotliReader(io.BytesIO(body)), list[bytes]()
     try:
-        while max_bytes > 0 and (part := reader.read(max_bytes)):
+        while max_bytes > 0 and (part := reader.read(min(max_bytes, _BROTLI_PIECE_BYTES))):
             parts.append(part)
             max_bytes -= len(part)
     except OSError as error:
-        raise _Damaged(str(error)) from error
+        raise _Damaged(str(error), b"" if _looks_like_text(body) else b"".join(parts)) from error
     return b"".join(parts)
 
 
@@ -241,8 +255,10 @@ def _chunked(body: bytes, max_bytes: int) -> bytes:
         parts.append(part[:max_bytes])
         max_bytes -= len(part)
         if len(part) < size_bytes and max_bytes > 0:
+            if len(parts) > 1:
+                raise _Unfinished(b"".join(parts))
             # A single number before a text does not prove that the text is chunked.
-            raise _Unfinished(b"".join(parts)) if len(parts) > 1 else _Damaged("its only chunk is cut off")
+            raise _Damaged("its only chunk is cut off", part)
         at = size.end() + size_bytes
     return b"".join(parts)
 
