@@ -126,8 +126,8 @@ def write_revisits(
 
     A record becomes a revisit if its own event says `duplicate`, the latest capture of its representative
     before it that the run has decided is in the output in full, both have a record id and a date of usual
-    length, the revisit can be read again, and no revisit of the inputs refers to it. Its record id stays, so
-    that requests and metadata still refer to it.
+    length and a URI in UTF-8, the revisit can be read again, and no revisit of the inputs refers to it. Its
+    record id stays, so that requests and metadata still refer to it.
 
     Args:
         inputs: regular files in WARC format, in the order in which they were read before, and what was read.
@@ -197,11 +197,13 @@ class _Writer:
             self._copy(record)
             return
         try:
-            page_id = canonical_url(page_url(record))
+            url = page_url(record)
+            page_id = canonical_url(url)
         except BadPage:  # a dead letter of the run
             self._copy(record)
             return
         may_refer = all(0 < len(record.headers.get(name, "")) <= _LONGEST_NAME for name in _REFERRED_TO)
+        may_refer = may_refer and url.encode() in record.head  # else it is no UTF-8, and would be another one
         is_copied = not (may_refer and self._revisit(record, page_id, position))
         if is_copied:
             self._copy(record)

@@ -29,13 +29,15 @@ MAX_BYTES = 1 << 20
 URLS = ("https://a.example/", "https://b.example/")
 
 
-def rewritten(tmp_path: Path, archived: Sequence[bytes], duplicate: int = 1) -> list[FramedRecord]:
-    """Write a capture of each URL anew, where the second page, at this place, is a duplicate of the first."""
+def rewritten(
+    tmp_path: Path, archived: Sequence[bytes], duplicate: int = 1, page_ids: Sequence[str] = URLS
+) -> list[FramedRecord]:
+    """Write a capture of each page anew, where the second one, at this place, is a duplicate of the first."""
     source, output = tmp_path / "crawl.warc", tmp_path / "out.warc.gz"
     source.write_bytes(b"".join(archived))
     (partition,) = partitions_of([str(source)])
     event = event_id("duplicate", Position(partition, duplicate), "i")
-    duplicates = Duplicates("i", {event: (URLS[1], URLS[0])}, frozenset())
+    duplicates = Duplicates("i", {event: (page_ids[1], page_ids[0])}, frozenset())
 
     with WaitingFile(output, "w") as file:
         limits = RunLimits(PageDecoder(), MAX_BYTES)
@@ -106,6 +108,23 @@ def test_records_without_an_id_or_a_date_are_copied_and_not_referred_to(
 
     assert [record.headers["warc-type"] for record in written] == ["resource", "resource"]
     assert [record.block for record in written] == [b"text", b"text"]
+
+
+@pytest.mark.parametrize("odd", [0, 1], ids=["representative", "duplicate"])
+@pytest.mark.parametrize(
+    ("encoding", "kind"), [("latin-1", "resource"), ("utf-8", "revisit")], ids=["Latin-1", "UTF-8"]
+)
+def test_records_whose_uri_is_no_utf_8_are_copied_and_not_referred_to(
+    odd: int, encoding: str, kind: str, tmp_path: Path
+) -> None:
+    archived = [resource(url, b"text") for url in URLS]
+    archived[odd] = archived[odd].replace(b"example/", "example/café".encode(encoding))
+    page_ids = list(URLS)
+    page_ids[odd] += "caf%C3%A9"
+
+    written = rewritten(tmp_path, archived, page_ids=page_ids)
+
+    assert [record.headers["warc-type"] for record in written] == ["resource", kind]
 
 
 def test_a_text_about_http_is_a_payload_from_its_first_byte(tmp_path: Path) -> None:
