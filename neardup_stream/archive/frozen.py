@@ -12,7 +12,7 @@ from neardup_stream.archive.kernels import load_archive_kernel
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.archive.layout import Section
 from neardup_stream.archive.logged import LoggedArchive
-from neardup_stream.archive.perfect import PART_BYTES
+from neardup_stream.archive.perfect import PART_BYTES, parts_fit
 from neardup_stream.archive.post_lists import MOST_POSTS
 from neardup_stream.archive.units import CHECK_BITS
 from neardup_stream.bits.packed import MAX_PACKED_BITS, unpack
@@ -217,6 +217,10 @@ class FrozenIndex(LoggedArchive):
             and all(_holds(self.file.require(name), 64, pages) for name in ("simhash", "text"))
             and _holds(sketch, sketch.item_bits, pages)
             and sketch.item_bits % 8 == 0
+            and parts_fit(
+                self.file.bytes_of(parts, 0, parts.item_count * PART_BYTES),
+                *(slots.item_count, self._owners.item_count, self._ranks.item_count),
+            )
         )
         if not is_sound:
             raise CorruptData(f"{self.file.path}: its sections do not fit each other")

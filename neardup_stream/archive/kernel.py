@@ -256,7 +256,7 @@ def expand_posts(
                 return bad
             gap, at, bad = _number(data, words, checks, seen, at, end)
             row += gap
-            if row < page_count:
+            if 0 <= row < page_count:
                 found[count], found_for[count] = row, queries[i]
                 count += 1
         if bad != SOUND:

@@ -21,10 +21,24 @@ from neardup_stream.archive.kernels import load_archive_kernel
 from neardup_stream.archive.units import RANKED_VERTICES
 from neardup_stream.errors import InvariantBroken
 
-__all__ = ["PART_BYTES", "HashedPart", "PartHasher", "part_bits_for"]
+__all__ = ["PART_BYTES", "HashedPart", "PartHasher", "part_bits_for", "parts_fit"]
 
 _DESCRIPTION = struct.Struct("<QQQIHH")
 PART_BYTES = _DESCRIPTION.size
+
+_PART = np.dtype(
+    [
+        ("slot", "<u8"),
+        ("vertex", "<u8"),
+        ("rank", "<u8"),
+        ("segments", "<u4"),
+        ("segment_bits", "<u2"),
+        ("seed", "<u2"),
+    ]
+)
+"""The same for parts that are read."""
+
+_MOST_SEGMENT_BITS = 31
 
 _PART_KEYS = 1 << 19
 _MOST_TRIES = 50
@@ -35,6 +49,33 @@ _VERTICES_TO_A_WORD = 32
 def part_bits_for(key_count: int) -> int:
     """Return how many leading bits of a key select its part, so that a part has at most 2**19 keys."""
     return max(0, (max(key_count, 1) - 1) // _PART_KEYS).bit_length()
+
+
+def parts_fit(described: NDArray[np.uint8], slot_count: int, vertex_count: int, rank_count: int) -> bool:
+    """Return whether all that parts name is there, which compiled code relies on.
+
+    Args:
+        described: of all parts, PART_BYTES bytes each.
+        slot_count: slots of all parts.
+        vertex_count: vertices of all parts.
+        rank_count: ranks of all parts.
+    """
+    parts = described.view(_PART)
+    segment_bits, first_vertex, first_rank = parts["segment_bits"], parts["vertex"], parts["rank"]
+    is_used = parts["seed"] != 0
+    segments = np.where(is_used, parts["segments"] + np.uint64(2), np.uint64(0))
+    vertices = segments << np.minimum(segment_bits, _MOST_SEGMENT_BITS).astype(np.uint64)
+    ranks = (vertices + np.uint64(RANKED_VERTICES - 1)) // np.uint64(RANKED_VERTICES)
+    fit = (
+        (segment_bits <= _MOST_SEGMENT_BITS)
+        & (parts["slot"] <= slot_count)
+        & (first_vertex % np.uint64(_VERTICES_TO_A_WORD) == 0)
+        & (first_vertex <= vertex_count)
+        & (vertices <= np.uint64(vertex_count) - first_vertex)
+        & (first_rank <= rank_count)
+        & (ranks <= np.uint64(rank_count) - first_rank)
+    )
+    return bool(fit.all())
 
 
 class _Shape(NamedTuple):
