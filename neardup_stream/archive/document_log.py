@@ -202,9 +202,14 @@ class _LogBlocks:
         self._page_count = file.header.page_count
         self.count = self._frames.item_count
         content = file.section("log.dict").tobytes()
-        self._dict = zstd.ZstdDict(content) if content else None
+        try:
+            self._dict = zstd.ZstdDict(content) if content else None
+        except ValueError as error:
+            raise CorruptData(f"{file.path}: the dictionary of its log cannot be read: {error}") from error
         if self.count != -(-self._page_count // BLOCK_PAGES):
             raise CorruptData(f"{file.path} has {self.count} log blocks for {self._page_count} pages")
+        if (self._starts.item_bits, self._starts.item_count) != (8 * _START_BYTES, self.count + 1):
+            raise CorruptData(f"{file.path} does not say where each of its {self.count} log blocks begins")
 
     def first_key(self, number: int) -> bytes:
         (_, start), (_, end) = self._start_of(number), self._start_of(number + 1)

@@ -207,15 +207,18 @@ class FrozenIndex(LoggedArchive):
         pages = self.header.page_count
         parts, slots = self._parts, self._slots
         sketch = self.file.require("sketch")
+        present = self.file.sections.keys()
+        words = map(self.file.require, ("simhash", "text", *({"scope"} & present)))
+        counts = map(self.file.require, ("shingles", *({"whole.count"} & present)))
         is_sound = (
             parts.item_count.bit_count() == 1
             and _holds(parts, 8 * PART_BYTES)
             and _holds(self._owners, 2)
             and _holds(self._ranks, 32)
-            and _holds(slots, slots.item_bits)
             and CHECK_BITS < slots.item_bits <= MAX_PACKED_BITS
-            and all(_holds(self.file.require(name), 64, pages) for name in ("simhash", "text"))
-            and _holds(sketch, sketch.item_bits, pages)
+            and all(_holds(each, 64, pages) for each in words)
+            and all(0 < each.item_bits <= MAX_PACKED_BITS and each.item_count == pages for each in counts)
+            and sketch.item_count == pages
             and sketch.item_bits % 8 == 0
             and parts_fit(
                 self.file.bytes_of(parts, 0, parts.item_count * PART_BYTES),
@@ -227,10 +230,5 @@ class FrozenIndex(LoggedArchive):
 
 
 def _holds(section: Section, item_bits: int, items: int | None = None) -> bool:
-    """Return whether a section is as large as its items need, and has as many as it must."""
-    needed = -(-section.item_count * item_bits // 8)
-    return (
-        section.item_bits == item_bits
-        and needed <= section.size_bytes
-        and items in (None, section.item_count)
-    )
+    """Return whether the items of a section are of this width, and as many as they must be."""
+    return section.item_bits == item_bits and items in (None, section.item_count)

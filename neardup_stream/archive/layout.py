@@ -19,6 +19,7 @@ __all__ = [
     "MAX_FILE_BYTES",
     "MAX_PAGES",
     "MAX_SECTIONS",
+    "TAIL_BYTES",
     "Header",
     "Section",
     "checksums",
@@ -30,6 +31,9 @@ FORMAT_VERSION = 1
 MAX_SECTIONS = 60
 MAX_PAGES = (1 << 32) - 2
 MAX_FILE_BYTES = 1 << 48
+
+TAIL_BYTES = 8
+"""Of padding behind every section at least: compiled code reads packed items in words of 8 bytes."""
 
 CHECKS = "checks"
 """The name of the last section, which holds the checksums of all pages before it."""

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.kernels import load_archive_kernel
-from neardup_stream.archive.layout import CHECKS, Header, Section, padded
+from neardup_stream.archive.layout import CHECKS, MAX_PAGES, TAIL_BYTES, Header, Section, padded
 from neardup_stream.archive.units import PAGE_BYTES
+from neardup_stream.bits.packed import MAX_PACKED_BITS
 from neardup_stream.errors import ConfigError, CorruptData
 
 __all__ = ["ArchiveFile"]
 
 _CHECK_AT_ONCE_BYTES = 1 << 24
+_CHECKSUM_BITS = 32
 
 
 class ArchiveFile:
@@ -153,10 +155,34 @@ class ArchiveFile:
 
     def _read_checks(self) -> NDArray[np.uint32]:
         section = self.require(CHECKS)
-        ends = [each.offset + each.size_bytes for each in self.header.sections]
-        if max(ends) > self.data.size or section.offset != section.item_count * PAGE_BYTES:
-            raise CorruptData(f"{self.path} is damaged: its header names sections outside of the file")
+        others = [each for each in self.header.sections if each is not section]
+        is_sound = (
+            section.offset == section.item_count * PAGE_BYTES
+            and section.size_bytes == 4 * section.item_count
+            and section.item_bits == _CHECKSUM_BITS
+            and _room(section) <= self.data.size
+            and self.data.size % PAGE_BYTES == 0
+            and all(_is_possible(each) and _room(each) <= section.offset for each in others)
+            and self.header.page_count <= MAX_PAGES
+        )
+        if not is_sound:
+            raise CorruptData(f"{self.path} is damaged: its header names sections that are not possible")
         return self.data[section.offset : section.offset + section.size_bytes].view("<u4")
+
+
+def _is_possible(section: Section) -> bool:
+    """Return whether a section begins where one may, and has room for items of a width that can be read."""
+    return (
+        section.offset % PAGE_BYTES == 0
+        and section.offset >= PAGE_BYTES
+        and section.item_count * section.item_bits <= 8 * section.size_bytes
+        and (section.item_bits <= MAX_PACKED_BITS or section.item_bits % 8 == 0)
+    )
+
+
+def _room(section: Section) -> int:
+    """Return where a section ends with the zeros behind it, so that words are read that begin in it."""
+    return section.offset + (padded(section.size_bytes + TAIL_BYTES) if section.size_bytes else 0)
 
 
 def _mapped(path: Path) -> tuple[mmap, Header]:

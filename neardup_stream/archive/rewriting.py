@@ -25,6 +25,7 @@ from neardup_stream.archive.search_tiles import SearchTiles, cleared_bits, clear
 from neardup_stream.archive.texts import TEXTS_FRAMES, TEXTS_STARTS, KeptTexts, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import pack, unpack
+from neardup_stream.errors import CorruptData
 
 __all__ = ["rewrite_archive"]
 
@@ -115,6 +116,8 @@ def _add_block(log: LogWriter, pages: list[LoggedPage], gone: NDArray[np.bool_],
 def _rows(index: LoggedArchive, section: Section, gone: NDArray[np.bool_]) -> Iterator[bytes]:
     """Yield a column with empty items for forgotten pages, a multiple of 8 items at once."""
     file = index.file
+    if section.item_count != gone.size or not section.item_bits:
+        raise CorruptData(f"{file.path}: section {section.name!r} does not have an item for each page")
     for start in range(0, section.item_count, _ROWS_AT_ONCE):
         rows = np.arange(start, min(start + _ROWS_AT_ONCE, section.item_count))
         if section.item_bits % 8 == 0:

@@ -112,10 +112,15 @@ class KeptTexts:
     def __init__(self, archive: LoggedArchive) -> None:
         file, frames = archive.file, archive.require_part(TEXTS, TEXTS_FRAMES)
         starts = archive.require_part(TEXTS, TEXTS_STARTS)
+        if not 0 < starts.item_count * _START_BYTES == starts.size_bytes:
+            raise CorruptData(f"{file.path} does not say where its texts begin")
         pairs = file.section(starts.name).view("<u8").reshape(starts.item_count, 2)
         self._first_rows: list[int] = pairs[:, 0].tolist()
         if self._first_rows[-1] != archive.header.page_count:
             raise CorruptData(f"{file.path} has texts for {self._first_rows[-1]} pages")
+        if self._first_rows[0] != 0 or self._first_rows != sorted(self._first_rows):
+            raise CorruptData(f"{file.path} has blocks of texts that are not in the order of their pages")
+        self._path = file.path
         # What is cached knows nothing of its owner, which would otherwise be kept in memory by itself.
         read = partial(_read_block, file, frames, self._first_rows, pairs[:, 1].tolist())
         self._block = lru_cache(maxsize=_CACHED_BLOCKS)(read)
@@ -128,7 +133,10 @@ class KeptTexts:
 
         Cost: 200 µs, less where its neighbors were read lately.
         """
-        return self.packed_text(row).decode("utf-8", "surrogatepass")
+        try:
+            return self.packed_text(row).decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise CorruptData(f"{self._path}: the text of row {row} is not UTF-8: {error}") from error
 
     def packed_text(self, row: int) -> bytes:
         """Return the same as it is stored.

@@ -22,6 +22,7 @@ from neardup_stream.archive.layout import (
     CHECKS,
     MAX_FILE_BYTES,
     MAX_SECTIONS,
+    TAIL_BYTES,
     Header,
     Section,
     checksums,
@@ -39,8 +40,6 @@ _DIGEST_BYTES = 16
 _SUFFIX_BYTES = 8
 """Random bytes in the name of a partial file: process ids repeat between containers that share a volume."""
 _READ_RIGHTS = 0o444
-_TAIL_BYTES = 8
-"""Of padding behind every section at least: compiled code reads packed items in words of 8 bytes."""
 
 
 class ArchiveWriter:
@@ -141,7 +140,7 @@ class ArchiveWriter:
                     self._write_pages(bytes(pending[:whole]))
                     del pending[:whole]
             self.reach("section")
-            tail = padded(size + _TAIL_BYTES) - size if size else 0
+            tail = padded(size + TAIL_BYTES) - size if size else 0
             self._write_pages(bytes(pending) + bytes(tail))
         if self._end > MAX_FILE_BYTES:
             raise ConfigError(
