@@ -198,6 +198,10 @@ class PassagesWriter(Spilling):
 def stored_keys(archive: LoggedArchive, geometry: ListGeometry) -> Iterator[NDArray[np.uint64]]:
     """Yield all entries of an archive in their order, a block at a time.
 
+    Args:
+        archive: whose lists were opened, which holds the sizes of their sections.
+        geometry: of its entries.
+
     Raises:
         CorruptData: the archive is damaged.
     """
@@ -205,6 +209,9 @@ def stored_keys(archive: LoggedArchive, geometry: ListGeometry) -> Iterator[NDAr
     blocks, firsts = file.require("passages.blocks"), file.require("passages.firsts")
     first_hashes = file.section(firsts.name).view(f"<u{geometry.first_bytes}").astype(np.uint64)
     keys = np.empty(64 * kernel.BLOCK_WORDS, np.uint64)
+    page_mask = np.uint64((1 << geometry.page_bits) - 1)
+    end = np.uint64(1 << geometry.hash_bits + geometry.page_bits)
+    former = np.empty(0, np.uint64)  # the last key of the block before
     for number, first in enumerate(first_hashes):
         start = number * PAGE_BYTES
         file.bytes_of(blocks, start, start + PAGE_BYTES)
@@ -212,4 +219,13 @@ def stored_keys(archive: LoggedArchive, geometry: ListGeometry) -> Iterator[NDAr
         count = kernel.unpack_block(file.words, begin, first, geometry.page_bits, geometry.low_bits, keys)
         if count < 0:
             file.require_sound((blocks.offset + start) // PAGE_BYTES)
+        ascending = np.concatenate([former, keys[:count]])
+        is_sound = (
+            np.all(ascending[1:] > ascending[:-1])
+            and np.all(keys[:count] < end)
+            and np.all(keys[:count] & page_mask < archive.header.page_count)
+        )
+        if not is_sound:
+            file.require_sound((blocks.offset + start) // PAGE_BYTES)
+        former = ascending[-1:]
         yield keys[:count].copy()

@@ -12,10 +12,10 @@ from neardup_stream.archive.layout import Section
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.passage_lists import PASSAGES, ListGeometry
 from neardup_stream.archive.units import PAGE_BYTES
-from neardup_stream.bits.packed import unpack
+from neardup_stream.bits.packed import MAX_PACKED_BITS, unpack
 from neardup_stream.errors import CorruptData
 
-__all__ = ["PassageFacts", "PassageLists", "SharedHashes", "geometry_of"]
+__all__ = ["PassageFacts", "PassageLists", "SharedHashes"]
 
 
 class PassageFacts(msgspec.Struct, frozen=True):
@@ -60,15 +60,6 @@ class _Entries(NamedTuple):
     rows: NDArray[np.int64]
 
 
-def geometry_of(archive: LoggedArchive) -> ListGeometry:
-    """Return how wide the entries of an archive are.
-
-    Raises:
-        CorruptData: it does not say so.
-    """
-    return ListGeometry.of(archive.header.page_count, _facts_of(archive).entries)
-
-
 class PassageLists:
     """Finds pages by hashes of their selective fingerprints.
 
@@ -79,6 +70,7 @@ class PassageLists:
 
     Attributes:
         facts: how the lists were made.
+        geometry: how wide their entries are.
 
     Raises:
         ConfigError: it was frozen without passages.
@@ -93,7 +85,7 @@ class PassageLists:
         )
         self.facts = _facts_of(archive)
         self._page_count = archive.header.page_count
-        self._geometry = ListGeometry.of(self._page_count, self.facts.entries)
+        self.geometry = ListGeometry.of(self._page_count, self.facts.entries)
         self._require_geometry(common)
         pairs = self._file.section(common.name).view("<u8").reshape(-1, 2)
         self._common, self._common_counts = pairs[:, 0], pairs[:, 1].astype(np.int64)
@@ -113,7 +105,7 @@ class PassageLists:
 
         Cost: 0.6 µs a hash once the file is in memory; lists of common ones count if pages are forgotten.
         """
-        kernel, file, geometry = load_passage_kernel(), self._file, self._geometry
+        kernel, file, geometry = load_passage_kernel(), self._file, self.geometry
         wanted = np.ascontiguousarray(hashes >> np.uint64(64 - geometry.hash_bits))
         starts, counts = np.empty(wanted.size, np.int64), np.empty(wanted.size, np.int64)
         mapped = (file.words, file.checks, file.seen)
@@ -140,7 +132,7 @@ class PassageLists:
         self, starts: NDArray[np.int64], counts: NDArray[np.int64], gone: NDArray[np.bool_] | None
     ) -> _Entries:
         """Read what lists that begin there have of pages that are not forgotten."""
-        file, geometry = self._file, self._geometry
+        file, geometry = self._file, self.geometry
         rows = np.empty(int(counts.sum()), np.int64)
         read = load_passage_kernel().read_entries
         mapped, widths = (file.words, file.checks, file.seen), (geometry.page_bits, geometry.low_bits)
@@ -167,14 +159,14 @@ class PassageLists:
             CorruptData: sections do not fit each other.
         """
         blocks, firsts, tokens = self._blocks, self._firsts, self._tokens
-        first_bytes = self._geometry.first_bytes
+        first_bytes = self.geometry.first_bytes
         is_sound = (
             blocks.size_bytes == blocks.item_count * PAGE_BYTES
             and firsts.item_bits == 8 * first_bytes
             and firsts.size_bytes == blocks.item_count * first_bytes
             and common.size_bytes == 16 * common.item_count
             and tokens.item_count == self._page_count
-            and tokens.size_bytes >= -(-self._page_count * tokens.item_bits // 8)
+            and 0 < tokens.item_bits <= MAX_PACKED_BITS
         )
         if not is_sound:
             raise CorruptData(f"{self._file.path}: its sections of passages do not fit each other")

@@ -20,7 +20,7 @@ from neardup_stream.archive.layout import CHECKS, Header, Section
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, LoggedPage, log_key
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.passage_lists import BlocksWriter, stored_keys
-from neardup_stream.archive.passage_reading import geometry_of
+from neardup_stream.archive.passage_reading import PassageLists
 from neardup_stream.archive.search_tiles import SearchTiles, cleared_bits, cleared_columns
 from neardup_stream.archive.texts import TEXTS_FRAMES, TEXTS_STARTS, KeptTexts, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
@@ -156,7 +156,7 @@ def _write_passages(
     index: LoggedArchive, gone: NDArray[np.bool_], writer: ArchiveWriter, directory: Path
 ) -> None:
     """Unlike keys, entries can leave: nothing is left of the passages of a forgotten page."""
-    geometry = geometry_of(index)
+    geometry = PassageLists(index).geometry
     page_mask = np.uint64((1 << geometry.page_bits) - 1)
     with BlocksWriter(directory, geometry) as blocks:
         for keys in stored_keys(index, geometry):

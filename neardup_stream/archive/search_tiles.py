@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from neardup_stream.archive.kernels import load_search_kernel
 from neardup_stream.archive.layout import MAX_PAGES
 from neardup_stream.archive.logged import LoggedArchive
+from neardup_stream.archive.reading import ArchiveFile
 from neardup_stream.errors import CorruptData
 
 __all__ = [
@@ -93,8 +94,11 @@ class SearchTiles:
         self._bits = archive.require_part(SEARCH, "search.bits")
         tiles = archive.require_part(SEARCH, "search.tiles")
         self._columns = archive.require_part(SEARCH, "search.columns")
-        archive.require_part(SEARCH, "search.terms")
-        self._terms = self._file.section("search.terms").view("<u8")
+        terms = archive.require_part(SEARCH, "search.terms")
+        for section, item_bytes in ((terms, 8), (tiles, TILE.itemsize)):
+            if section.size_bytes != section.item_count * item_bytes:
+                raise _not_fitting(self._file)
+        self._terms = self._file.section(terms.name).view("<u8")
         directory = self._file.section(tiles.name).view(TILE)
         self._offsets, firsts, self.page_counts, self._widths = (
             directory[name].astype(np.int64) for name in ("offset", "first", "pages", "width")
@@ -186,6 +190,7 @@ class SearchTiles:
         columns = 8 * self._strides
         is_sound = (
             self._columns.item_bits == 32
+            and bool(np.all(self.page_counts > 0))
             and self._columns.size_bytes == 4 * self._columns.item_count
             and np.array_equal(8 * self.first_bytes, np.cumsum(columns) - columns)
             and self._columns.item_count == int(columns.sum())
@@ -196,7 +201,7 @@ class SearchTiles:
             and self.slices <= MOMENTS
         )
         if not is_sound:
-            raise CorruptData(f"{self._file.path}: its sections do not fit each other")
+            raise _not_fitting(self._file)
 
 
 def cleared_columns(tiles: SearchTiles, gone: NDArray[np.bool_]) -> bytes:
@@ -204,6 +209,8 @@ def cleared_columns(tiles: SearchTiles, gone: NDArray[np.bool_]) -> bytes:
     file = tiles.archive.file
     rows = file.section("search.columns").view("<u4").copy()
     taken = np.flatnonzero(rows != NO_PAGE)
+    if np.any(rows[taken] >= gone.size):
+        raise _not_fitting(file)
     rows[taken[gone[rows[taken]]]] = NO_PAGE
     return rows.tobytes()
 
@@ -221,3 +228,7 @@ def cleared_bits(tiles: SearchTiles, gone: NDArray[np.bool_]) -> Iterator[bytes]
             end = min(begin + at_once, at + size)
             yield (file.bytes_of(section, begin, end).reshape(-1, stride) & mask).tobytes()
         at += size
+
+
+def _not_fitting(file: ArchiveFile) -> CorruptData:
+    return CorruptData(f"{file.path}: its sections of search do not fit each other")

@@ -1,7 +1,8 @@
 """Describe what an archive holds and whether it is whole, for `archive info` and `archive check`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
@@ -10,10 +11,20 @@ from neardup_daemon.terminal import counted, printable
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.gone import read_gone
 from neardup_stream.archive.logged import LoggedArchive
+from neardup_stream.archive.passage_reading import PassageLists
+from neardup_stream.archive.search_tiles import SearchTiles
+from neardup_stream.archive.texts import TEXTS_FRAMES, KeptTexts
 from neardup_stream.indexes.fuzzy_keys import read_reference
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["ArchiveFacts", "SectionFacts", "archive_facts", "check_archive", "readable"]
+
+_PARTS: Final[Mapping[str, Callable[[LoggedArchive], object]]] = {
+    "passages.blocks": PassageLists,
+    "search.tiles": SearchTiles,
+    TEXTS_FRAMES: KeptTexts,
+}
+"""What opens a further part, which holds that its sections fit, by a section that only this part has."""
 
 
 class SectionFacts(msgspec.Struct, frozen=True):
@@ -108,6 +119,9 @@ def check_archive(path: Path) -> str:
     pages = sum(1 for _ in index.log.all_pages())
     if "key.slots" in index.file.sections:
         read_reference(FrozenIndex(path))
+    for section, part in _PARTS.items():
+        if section in index.file.sections:
+            part(index)
     read_gone(path, index.header)
     size = counted(index.header.file_bytes, "byte")
     return f"{printable(str(path))}: {counted(pages, 'page')}, {size}, sound"
