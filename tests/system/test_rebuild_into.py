@@ -9,10 +9,17 @@ import subprocess
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
+from typing import cast
 
 import pytest
 import redis
+from neardup_daemon.inspect.page_lookup import find_stored
+from neardup_daemon.inspect.querying import answer_about
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stored_index import open_stored_index
 
+from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
 from neardup_stream.message import Message
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.config import RedisConfig
@@ -149,6 +156,37 @@ def test_the_query_api_compares_and_explains_by_the_layout_in_force(index: Store
         ]
 
     assert [answer.value["tables"]["simhash_count"] for answer in answers] == [6, 6]
+
+
+class LaidOutMeanwhile:
+    """The tables of an index, which a whole run of the command lays out again just before they are probed."""
+
+    def __init__(self, tables: Index, settings: Sequence[str]) -> None:
+        self._tables = tables
+        self._settings = settings
+        self.probes = 0
+
+    async def probe(self, pages: Sequence[IndexedPage]) -> Probed:
+        self.probes += 1
+        if self.probes == 1:
+            assert (await asyncio.to_thread(lay_out, self._settings, 200_000)).returncode == 0
+        return await self._tables.probe(pages)
+
+
+async def test_a_query_finds_the_matches_though_the_tables_it_knows_are_removed_meanwhile(
+    index: StoredIndex,
+) -> None:
+    await asyncio.to_thread(index.hold, *(page_json(name, essay(1)) for name in "ab"))
+    settings = Settings.load(overrides=index.settings)
+
+    async with open_stored_index(settings, None) as stores:
+        page = await find_stored(URL.format("a"), stores.pages)
+        tables = LaidOutMeanwhile(stores.pages.index, index.settings)
+        pages = replace(stores.pages, index=cast("Index", tables))
+        answer = await answer_about(page, replace(stores, pages=pages), (), settings)
+
+    assert [match.id for match in answer.matches] == [URL.format("b")]
+    assert (tables.probes, answer.is_truncated) == (2, False)
 
 
 def test_the_layout_in_force_cancels_what_another_run_has_begun(index: StoredIndex) -> None:

@@ -26,6 +26,7 @@ from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.terminal import printable
 from neardup_daemon.wiring import Stores
 from neardup_stream.event_parts import EventCluster
+from neardup_stream.indexes.protocol import Probed
 from neardup_stream.match import View
 from neardup_stream.pipeline.archive_lookup import OpenArchive
 from neardup_stream.pipeline.candidate_comparison import Compared, compare_candidates
@@ -159,11 +160,19 @@ async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tupl
     if not page.record.is_indexed:
         return Compared((), ()), False
     whole_bands = page.arrival.whole_bands if page.arrival else b""
-    await stores.tables.learn()
-    probed = await probe([ProbingPage(page.handle, page.record, whole_bands)], stores.pages.index)
+    probed = await _probe_in_force(ProbingPage(page.handle, page.record, whole_bands), stores)
     records = await fetch_candidates(probed.candidates, stores.pages.records)
     verification = compare_candidates([page.record], probed.candidates, records, config)
     return verification.compared[0], bool(probed.truncated_rows)
+
+
+async def _probe_in_force(page: ProbingPage, stores: Stores) -> Probed:
+    """Probe the tables until their layout did not change meanwhile: those of a former one are removed."""
+    while True:
+        probed = await probe([page], stores.pages.index)
+        await stores.tables.learn()
+        if probed.layout_change == stores.tables.state.found.change:
+            return probed
 
 
 def readable(answer: Answer) -> str:
