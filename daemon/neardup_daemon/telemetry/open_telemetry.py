@@ -29,6 +29,7 @@ from neardup_daemon.logs import log_event
 from neardup_daemon.metrics import Metrics
 from neardup_daemon.redaction import redact
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.telemetry.exporter_lines import ExporterLines
 from neardup_stream.message import Record, topic_of
 from neardup_stream.meters import Dependency, Outcome, Stage, Step
 from neardup_stream.version import __version__
@@ -44,10 +45,12 @@ EXPORT_SECONDS: Final = 5.0
 _SECONDS: Final = "neardup.step_seconds."
 _OUTCOMES: Final = "neardup.outcomes."
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
+_EXPORTER_LINES: Final = ExporterLines()
 
 
 def open_tracer(settings: Settings) -> "OpenTelemetryTracer":
     """Return a tracer that sends its spans to `tracing.endpoint`."""
+    logging.getLogger(OTLPSpanExporter.__module__).addFilter(_EXPORTER_LINES)
     exporter = OTLPSpanExporter(endpoint=settings.tracing.endpoint, timeout=EXPORT_SECONDS)
     return OpenTelemetryTracer(settings, BatchSpanProcessor(exporter))
 

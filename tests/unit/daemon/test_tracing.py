@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from neardup_daemon.inspect.start_checks import judge_tracing
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.telemetry.open_telemetry import OpenTelemetryTracer, TracedMetrics
+from neardup_daemon.telemetry.open_telemetry import OpenTelemetryTracer, TracedMetrics, open_tracer
 from neardup_daemon.telemetry.tracing import build_tracing
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -22,6 +22,7 @@ from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource
 from tests.pipelines import Pipeline, essay, page_json
+from tests.servers.process import free_ports
 
 STAGES = ["decode", "fingerprint", "register", "probe", "verify", "decide", "deliver", "commit"]
 TRACE_IDS = ["0af7651916cd43dd8448eb211c80319c", "4bf92f3577b34da6a3ce929d0e0e4736"]
@@ -273,6 +274,22 @@ async def test_a_close_that_is_cancelled_leaves_the_collector(caplog: pytest.Log
     assert caplog.messages == []
     collector.answers.set()
     assert collector.has_answered.wait(10)
+
+
+async def test_an_unavailable_collector_is_logged_without_the_secret_in_its_url_and_in_equal_lines(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (free_port,) = free_ports(1)
+    endpoint = f"http://127.0.0.1:{free_port}/v1/traces?api-key=S3CRET"
+    tracer = open_tracer(Settings.load(None, [f"tracing.endpoint={endpoint}"]))
+
+    tracer.begin([record(0)]).end()
+    await tracer.close()
+
+    attempts = {line for line in caplog.messages if "url: /v1/traces?*** (Caused by" in line}
+    assert len(attempts) == 1
+    assert attempts.pop().endswith("encountered while exporting spans batch, retrying.")
+    assert "S3CRET" not in caplog.text
 
 
 @pytest.mark.parametrize(("ratio", "expected"), [("0", 0), ("1", 1 + len(STAGES))])
