@@ -203,7 +203,8 @@ class Subscription:
                 ((topic, partition, following) for (topic, partition), following in self._offsets.items()),
             )
         except BaseException:
-            database.execute("ROLLBACK")
+            if database.in_transaction:  # a full disk has ended it
+                database.execute("ROLLBACK")
             raise
         database.execute("COMMIT")
         for table in tables:

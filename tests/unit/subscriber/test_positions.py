@@ -1,11 +1,13 @@
 """Up to which record of each partition a subscription has read."""
 
 from pathlib import Path
+from sqlite3 import OperationalError
 
 import pytest
 
 from neardup_stream.subscriber import Effect, Subscription
 from tests.events import unique
+from tests.file_sizes import largest_file
 from tests.subscriptions import read_event
 
 TOPIC = "events"
@@ -45,6 +47,21 @@ def test_an_earlier_position_changes_nothing(subscription: Subscription, path: P
     subscription.read_to(TOPIC, 0, 3)
 
     assert saved_offset(subscription, path) == 7
+
+
+@pytest.mark.parametrize("count", [10, 3_000], ids=["at the end", "in the middle"])
+def test_a_save_that_a_full_disk_ended_says_so_and_is_done_when_there_is_room(
+    subscription: Subscription, path: Path, count: int
+) -> None:
+    for number in range(count):
+        subscription.feed(read_event(unique(f"{number:01000d}", f"{number}.1", 1)), TOPIC, 0, number)
+
+    with largest_file(path.stat().st_size):
+        for _ in range(2):
+            with pytest.raises(OperationalError, match="disk"):
+                subscription.save()
+
+    assert saved_offset(subscription, path) == count
 
 
 def test_a_record_that_was_taken_in_before_changes_nothing_and_sets_no_offset_back(
