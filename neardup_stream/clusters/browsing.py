@@ -117,22 +117,27 @@ async def read_members(
     ]
     _require_path(key, path)
     members: list[Member] = []
-    while levels and len(members) < limit:
+    path_to_last: tuple[Member, ...] = ()
+    while levels:
         cluster, after = levels[-1]
-        wanted = limit - len(members)
+        wanted = limit + 1 - len(members)  # one that follows says that these are not the last
         _, (found,) = await store.read([], [MemberRange(cluster, wanted, after)])
         inner: list[tuple[bytes, Member | None]] = []
         for member in found:
+            if not member.founded and len(members) == limit:
+                return MemberPage(members, path_to_last)
             levels[-1] = (cluster, member)
             if member.founded:
                 inner = [(inner_key(member).packed, None)]
                 break
             members.append(member)
+            if len(members) == limit:
+                path_to_last = tuple(after for _, after in levels if after is not None)
         if inner and len(levels) < MOST_LEVELS:
             levels += inner
         elif len(found) < wanted and not inner:
             levels.pop()
-    return MemberPage(members, tuple(after for _, after in levels if after is not None))
+    return MemberPage(members, ())
 
 
 async def _followed(store: ClusterStore, key: ClusterKey) -> FoundCluster | ClusterKey:

@@ -31,12 +31,12 @@ class MovingStore(MemoryClusters):
 
 
 async def numbers(store: MemoryClusters, key: ClusterKey, limit: int) -> list[int]:
-    """Return every member, read in parts of `limit`."""
+    """Return every member, read in parts of `limit`, of which none is empty."""
     found: list[Member] = []
     path: Sequence[Member] = ()
     while True:
         page = await read_members(store, key, limit, path)
-        assert len(page.members) <= limit
+        assert 1 <= len(page.members) <= limit
         found += page.members
         path = page.path
         if not path:
