@@ -17,10 +17,10 @@ from neardup_stream.cut_short import check_cut
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.files.file_names import has_ending
-from neardup_stream.streams.files.inputs import compressible_endings, is_pipe, open_input
+from neardup_stream.streams.files.inputs import Input, compressible_endings, is_pipe, open_input
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS
 from neardup_stream.streams.files.outputs import buffered_output
-from neardup_stream.streams.files.parquet import PARQUET_ENDING, require_parquet
+from neardup_stream.streams.files.parquet import PARQUET_ENDING, opened_parquet, require_parquet
 from neardup_stream.streams.files.source import read_again
 
 __all__ = ["Rows", "check_corpus", "copy_rows"]
@@ -142,11 +142,10 @@ def _copy_parquet(
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for path in inputs:
             with open_input(path, seen, run_name) as opened:
-                wanted = rows.of(opened.partition)
-            for batch in _batches(path, wanted, is_damaged=is_damaged):
-                check_cut()
-                writer.write_batch(batch)
-                count += batch.num_rows
+                for batch in _batches(opened, rows.of(opened.partition), is_damaged=is_damaged):
+                    check_cut()
+                    writer.write_batch(batch)
+                    count += batch.num_rows
     return count
 
 
@@ -160,12 +159,12 @@ def _common_schema(paths: Sequence[str]) -> Any:
     return first
 
 
-def _batches(path: str, wanted: NDArray[np.int64], *, is_damaged: bool) -> Iterator[Any]:
+def _batches(opened: Input, wanted: NDArray[np.int64], *, is_damaged: bool) -> Iterator[Any]:
     """Return the wanted rows of a file; of damaged inputs as far as it can be read."""
     import pyarrow as pa  # noqa: PLC0415 - see require_parquet
 
     try:
-        with require_parquet().ParquetFile(path) as file:
+        with opened_parquet(opened.descriptor) as source, require_parquet().ParquetFile(source) as file:
             first = 0
             for batch in file.iter_batches(_READ_AT_ONCE):
                 here = wanted[
@@ -176,4 +175,4 @@ def _batches(path: str, wanted: NDArray[np.int64], *, is_damaged: bool) -> Itera
                 first += batch.num_rows
     except (OSError, pa.ArrowException) as error:
         if not is_damaged:  # else the run has reported it
-            raise CorruptData(f"{path}: its rows cannot be copied by pyarrow: {error}") from error
+            raise CorruptData(f"{opened.path}: its rows cannot be copied by pyarrow: {error}") from error

@@ -84,6 +84,7 @@ class Input:
         chunks: its decompressed bytes, at most `CHUNK_BYTES` at a time; an empty chunk means that a
             pipe is silent but open. Raises `CorruptData` where the file is damaged or ends too early.
         places: where records of an archive begin and end in them, as far as that is known.
+        descriptor: that reads it, for what does not read it from its beginning to its end.
     """
 
     path: str
@@ -91,6 +92,7 @@ class Input:
     timestamp_ms: int
     chunks: Iterator[bytes]
     places: Places
+    descriptor: int
 
 
 def is_pipe(path: str) -> bool:
@@ -144,7 +146,7 @@ def open_input(
         timestamp_ms = os.fstat(raw.fileno()).st_mtime_ns // 1_000_000
         members = Members()
         places = members if _has_members(path) else _places(path, raw)
-        yield Input(path, partition, timestamp_ms, _chunks(path, raw, members), places)
+        yield Input(path, partition, timestamp_ms, _chunks(path, raw, members), places, raw.fileno())
 
 
 def _open_raw(path: str) -> io.FileIO:

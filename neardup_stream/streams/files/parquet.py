@@ -5,7 +5,7 @@ pyarrow, which reads them, is installed with the extra `parquet`.
 
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 import numpy as np
@@ -18,7 +18,7 @@ from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
 from neardup_stream.streams.files.parquet_sizes import is_bytes, value_bytes
 from neardup_stream.streams.files.parquet_values import json_value
 
-__all__ = ["PARQUET_ENDING", "column_names", "read_parquet", "require_parquet"]
+__all__ = ["PARQUET_ENDING", "column_names", "opened_parquet", "read_parquet", "require_parquet"]
 
 PARQUET_ENDING: Final = ".parquet"
 
@@ -62,7 +62,7 @@ def read_parquet(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
         values of a row group, each once.
     """
     first = 0
-    for batch in _batches(source.path):
+    for batch in _batches(source):
         rows = _Rows(batch, max_page_bytes)
         for start, end in in_runs(np.minimum(rows.sizes, max_page_bytes + 1), CHUNK_BYTES):
             yield [_record(source, first, rows, row) for row in range(start, end)]
@@ -79,29 +79,34 @@ def column_names(path: str) -> list[str]:
         return []
 
 
-def _batches(path: str) -> Iterator[Any]:
+def opened_parquet(descriptor: int) -> IO[bytes]:
+    """Return a file for pyarrow, which would open a name anew: it may be another file's meanwhile.
+
+    The position of the descriptor is moved, and it stays open when the file is closed.
+    """
+    return open(descriptor, "rb", closefd=False)
+
+
+def _batches(source: Input) -> Iterator[Any]:
     """Return the rows as Arrow has them, with values that repeat in a column kept once."""
     import pyarrow as pa  # noqa: PLC0415 - see require_parquet
 
     first = 0
     try:
-        for batch in _stored_batches(path):
+        for batch in _stored_batches(source.descriptor):
             batch.validate(full=True)  # the places of repeated values are not checked before
             yield _in_microseconds(pa, batch)
             first += batch.num_rows
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:  # names of columns may be no UTF-8
         raise CorruptData(
-            f"{path}: damaged, cut off, or not supported by pyarrow, from row {first} on: {error}"
+            f"{source.path}: damaged, cut off, or not supported by pyarrow, from row {first} on: {error}"
         ) from error
 
 
-def _stored_batches(path: str) -> Iterator[Any]:
+def _stored_batches(descriptor: int) -> Iterator[Any]:
     """Return the rows group by group: Arrow keeps the values of a column until the next dictionary comes."""
-    import pyarrow as pa  # noqa: PLC0415 - see require_parquet
-
     parquet = require_parquet()
-    # One file, though its name may be another one's meanwhile.
-    with pa.OSFile(path) as source, parquet.ParquetFile(source, buffer_size=_BUFFER_BYTES) as file:
+    with opened_parquet(descriptor) as source, parquet.ParquetFile(source, buffer_size=_BUFFER_BYTES) as file:
         for group in range(file.num_row_groups):
             reader = parquet.ParquetFile(
                 source,

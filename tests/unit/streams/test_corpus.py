@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -153,6 +154,24 @@ def test_an_input_that_has_changed_is_refused_and_leaves_the_old_output(tmp_path
         copy([lines], rows, out)
 
     assert out.read_bytes() == b"old"
+
+
+def test_rows_are_of_the_file_that_was_digested_though_another_one_has_its_name_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, newer = (parquet(tmp_path / f"{name}.parquet", text=[name] * 4) for name in ("old", "new"))
+    rows, read_at = rows_of([source], [[1, 3]]), os.pread
+
+    def replace_and_read(descriptor: int, size: int, place: int) -> bytes:
+        if newer.exists():
+            newer.replace(source)
+        return read_at(descriptor, size, place)
+
+    monkeypatch.setattr(os, "pread", replace_and_read)
+    copy([source], rows, tmp_path / "out.parquet")
+
+    assert not newer.exists()
+    assert pq.read_table(tmp_path / "out.parquet").to_pydict() == {"text": ["old", "old"]}
 
 
 def test_rows_that_pyarrow_cannot_copy_are_reported_in_its_words(tmp_path: Path) -> None:

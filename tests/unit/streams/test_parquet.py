@@ -1,5 +1,6 @@
 """Parquet files as a source: a record a row, the row's JSON as its value."""
 
+import os
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ import pytest
 from neardup_stream.errors import CorruptData
 from neardup_stream.message import Record
 from neardup_stream.page import Page
+from neardup_stream.streams.files.digests import identity_of
 from neardup_stream.streams.files.inputs import CHUNK_BYTES, open_input
 from neardup_stream.streams.files.parquet import read_parquet
 from neardup_stream.streams.files.source import FileSource
@@ -52,6 +54,30 @@ async def test_a_copy_of_a_file_is_the_same_input(tmp_path: Path) -> None:
     first, second = await read(*(write(tmp_path / name, columns) for name in ("a.parquet", "b.parquet")))
 
     assert first.position.partition.input_id == second.position.partition.input_id
+
+
+def test_rows_are_of_the_file_that_was_digested_though_another_one_has_its_name_meanwhile(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "pages.parquet", {"text": ["old"] * 300})
+    newer = write(tmp_path / "newer.parquet", {"text": ["new"] * 300})
+
+    def identify(path: str, descriptor: int) -> str:
+        identity = identity_of(path, descriptor)
+        Path(newer).replace(path)
+        return identity
+
+    with open_input(path, Counter(), identify=identify) as source:
+        values = {record.value for block in read_parquet(source, MAX_PAGE_BYTES) for record in block}
+
+    assert values == {b'{"text":"old"}'}
+
+
+async def test_a_pipe_is_refused_as_no_parquet(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pages.parquet")
+
+    with pytest.raises(CorruptData, match=r"pages\.parquet: damaged, cut off, or not supported"):
+        await read(str(tmp_path / "pages.parquet"))
 
 
 async def test_columns_of_all_kinds_become_the_fields_of_a_page(tmp_path: Path) -> None:
