@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines import essay, page_json
+from tests.servers.query_api import start_query_api
 from tests.servers.redis import RedisServer
 from tests.system.conftest import StoredIndex, call, new_index
 
@@ -137,3 +138,19 @@ def test_what_cannot_be_answered_is_reported_in_one_line(
     assert (run.returncode, run.stdout) == (code, b"")
     assert complaint in run.stderr.decode()
     assert run.stderr.count(b"\n") == 1
+
+
+def test_a_name_that_is_too_long_for_the_query_api_is_asked_about_here(index: StoredIndex) -> None:
+    long_id = "doc-" * 1_025
+    settings = (*index.settings, "limits.max_id_bytes=5000")
+    index = StoredIndex(index.server, settings)
+    index.hold(page_json("a", essay(1)), page_json("b", essay(1), id=long_id))
+
+    with start_query_api(settings) as api:
+        refused = api.ask("GET", f"/v1/pages?url={long_id}", None)
+    found = index.json_of("query", long_id)
+    explained = index.json_of("explain", long_id, "https://example.com/a")
+
+    assert refused.status == 422
+    assert found["matches"][0]["id"] == "https://example.com/a"
+    assert explained["first"]["id"] == long_id
