@@ -10,7 +10,8 @@ any of them gives an empty cache, as another installation does.
 Numba also fails at import if it can write neither beside the source nor into the user's home, as in a
 read-only container. Then a temporary directory is used, for this process and its children, and removed with
 it, or by the next one if it was killed. Each kernel that a read-only directory holds, as in an image that was
-built with it, is copied from there.
+built with it, is copied from there. A directory without room for what was compiled is replaced in the same
+way; each file that Numba has left there is whole, and the next process completes them.
 """
 
 import atexit
@@ -23,7 +24,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
@@ -79,21 +80,47 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
         sources: every file that holds compiled code of the kernel.
 
     Raises:
-        StreamUnavailable: no cache directory can be written, and no temporary one created.
+        StreamUnavailable: no cache directory can be written, or has room, and no temporary one either.
     """
     with _loading:
-        cache = prepare_kernel_cache(sources)
-        if holds_kernel(cache) or module in sys.modules:
-            with held_signals(), loading_machine_code():  # which calls Python functions
-                return importlib.import_module(module)
-        level = logging.DEBUG if _listeners else logging.INFO
-        fields = {"kernel": name, "takes": "up to a minute, once"}
-        _log.log(level, "kernel_compilation_started", extra={"fields": fields})
-        for listener in _listeners:
-            listener()
-        kernel = importlib.import_module(module)
-        (cache / _COMPLETE).touch()
-        return kernel
+        before = set(sys.modules)
+        try:
+            return _import(name, module, prepare_kernel_cache(sources))
+        except OSError:  # a disk that is full takes empty files
+            _forget(sources, before)
+        directory, places = cache_name(sources), cache_places()
+        try:
+            return _import(name, module, _prepared(directory, places, None))
+        except OSError as error:
+            _forget(sources, before)
+            raise temporary_files_unavailable(error, _NUMBA_SETTING) from error
+
+
+def _import(name: str, module: str, cache: Path) -> ModuleType:
+    """Import a kernel, and say so before if it must be compiled.
+
+    Raises:
+        OSError: there is no room for what was compiled.
+    """
+    if holds_kernel(cache) or module in sys.modules:
+        with held_signals(), loading_machine_code():  # which calls Python functions
+            return importlib.import_module(module)
+    level = logging.DEBUG if _listeners else logging.INFO
+    fields = {"kernel": name, "takes": "up to a minute, once"}
+    _log.log(level, "kernel_compilation_started", extra={"fields": fields})
+    for listener in _listeners:
+        listener()
+    kernel = importlib.import_module(module)
+    (cache / _COMPLETE).touch()
+    return kernel
+
+
+def _forget(sources: Sequence[Path], before: Collection[str]) -> None:
+    """Remove modules imported since, whose functions keep their cache directory."""
+    files = {str(source.absolute()) for source in sources}
+    for name in sys.modules.keys() - before:
+        if getattr(sys.modules[name], "__file__", None) in files:
+            del sys.modules[name]
 
 
 def prepare_kernel_cache(sources: Sequence[Path]) -> Path:
@@ -113,13 +140,19 @@ def prepare_kernel_cache(sources: Sequence[Path]) -> Path:
     """
     name = cache_name(sources)
     places = cache_places()
-    writable = next((place for place in places if _is_writable(place / name)), None)
+    return _prepared(name, places, next((place for place in places if _is_writable(place / name)), None))
+
+
+def _prepared(name: str, places: Sequence[Path], writable: Path | None) -> Path:
     place = writable or _temporary(places[:1])
     directory = place / name
     directory.mkdir(exist_ok=True)
     read_only = [each / name for each in (place / _REPLACED, *places)] if _is_temporary(place) else []
     if not holds_kernel(directory) and not _copy_kernel(read_only, directory) and writable is None:
-        fields = {"directory": str(directory), "remedy": "set NUMBA_CACHE_DIR to a writable directory"}
+        fields = {
+            "directory": str(directory),
+            "remedy": "set NUMBA_CACHE_DIR to a writable directory with room",
+        }
         _log.warning("kernel_cache_temporary", extra={"fields": fields})
     os.environ[_NUMBA_SETTING] = str(directory)
     if (numba := sys.modules.get("numba")) is not None:

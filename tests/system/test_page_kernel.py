@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.system.test_full_disk import PRIVATE_MOUNTS
+
 NOWHERE = "/dev/null/nothing-can-be-made-here"
 
 # Compiled in a second; the kernels of the library take ten and more.
@@ -58,6 +60,19 @@ def answer(_number):
 
 with ThreadPoolExecutor(8) as threads:
     print(*set(threads.map(answer, range(8))))
+"""
+# The size of a file is limited from outside: 4 KiB are more than the sources have, less than machine code.
+LIMIT_FILES = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+"""
+REPORT_NO_ROOM = """
+from neardup_stream.errors import StreamUnavailable
+try:
+    exec(sys.argv[2])
+except StreamUnavailable as error:
+    print(error, file=sys.stderr)
+    print(3)
 """
 
 
@@ -140,3 +155,34 @@ def test_with_nothing_writable_it_works_and_warns(kernel: Path) -> None:
     assert number == 22
     assert "kernel_cache_temporary" in log
     assert {path.name for path in kernel.iterdir()} == {"kernel.py", "helper.py"}
+
+
+def test_a_full_cache_directory_is_replaced_by_a_temporary_one_and_serves_once_it_has_room(
+    kernel: Path, tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    environ = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+    load = [sys.executable, "-c", RUN_SMALL_KERNEL, str(kernel)]
+    room = 'mount -t tmpfs -o size=8k,mode=700 tmpfs "$0" && "$@" && mount -o remount,size=8m "$0" && "$@"'
+
+    finished = subprocess.run(
+        [*PRIVATE_MOUNTS, "sh", "-c", room, str(cache), *load],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (finished.returncode, finished.stdout) == (0, "22\n22\n"), finished.stderr
+    assert finished.stderr.count("kernel_cache_temporary") == 1
+
+
+def test_no_room_for_a_temporary_cache_either_is_trouble_of_the_disk(kernel: Path, tmp_path: Path) -> None:
+    """A limit on the size of files counts for both."""
+    program = LIMIT_FILES + REPORT_NO_ROOM
+
+    number, log = _run(program, str(kernel), RUN_SMALL_KERNEL, cache=str(tmp_path / "cache"))
+
+    assert number == 3
+    assert "File too large; make room there, or set NUMBA_CACHE_DIR to a directory with room" in log
