@@ -29,6 +29,7 @@ _NO_CODINGS = frozenset({"", "identity"})
 _AROUND_NAMES = " \t\"'"
 _SHOWN_CHARACTERS = 40
 _CHUNK_SIZE = re.compile(rb"\s*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
+_CUT_CHUNK_SIZE = re.compile(rb"\s*[0-9A-Fa-f]{0,15}[ \t]*(?:;[^\n]*)?\r?")
 _ZSTD_WINDOW_LOG = 23
 """The largest window that RFC 9659 allows in a content coding."""
 _STREAM = re.compile(rb"\x1f\x8b|\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
@@ -245,8 +246,10 @@ def _chunked(body: bytes, max_bytes: int) -> bytes:
     while max_bytes > 0 and at < len(body):
         size = _CHUNK_SIZE.match(body, at)
         if size is None:
-            if parts and not body[at:].strip():
+            if parts and body[at:].strip() in {b"", b"0"}:
                 break
+            if parts and _CUT_CHUNK_SIZE.fullmatch(body, at):
+                raise _Unfinished(b"".join(parts))
             raise _Damaged("there is no chunk")
         size_bytes = int(size[1], 16)
         if size_bytes == 0:
