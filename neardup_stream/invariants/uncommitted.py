@@ -1,23 +1,21 @@
-"""Find stored effects of uncommitted records: something was in flight while the stores were read."""
+"""Find whether something was in flight while topics and stores were read: records that are not committed."""
 
 from neardup_stream.invariants.history import History
 from neardup_stream.stores.applied_positions import position_of
 
-__all__ = ["has_uncommitted_effects"]
+__all__ = ["is_all_committed"]
 
 
-def has_uncommitted_effects(history: History) -> bool:
-    """Return whether a page record has taken a record at its committed offset or behind it.
+def is_all_committed(history: History) -> bool:
+    """Return whether the group has committed every record that was read, and every one that a page has taken.
 
     A record has an effect on clusters only once the record of its page has taken it. So where clusters were
-    read before page records, none of the clusters has such an effect either if this is false.
+    read before page records, none of the clusters has an effect of an uncommitted record either.
 
     Cost: that of unpacking every page record.
     """
-    for record in history.records.values():
-        for each in (record.made_by, *record.later):
-            position = position_of(each)
-            committed = history.committed.get(position.partition)
-            if committed is not None and position.offset >= committed:
-                return True
-    return False
+    committed = history.committed
+    if any(each.position.offset >= committed.get(each.position.partition, 0) for each in history.inputs):
+        return False
+    taken = (position_of(at) for record in history.records.values() for at in (record.made_by, *record.later))
+    return all(at.partition not in committed or at.offset < committed[at.partition] for at in taken)

@@ -24,7 +24,7 @@ from neardup_stream.invariants.history import Expectations, History, Matching, S
 from neardup_stream.invariants.inputs import Input, read_inputs
 from neardup_stream.invariants.packed_records import PackedRecords
 from neardup_stream.invariants.spilled import SpilledBytes, spilled_inputs, spilled_messages
-from neardup_stream.invariants.uncommitted import has_uncommitted_effects
+from neardup_stream.invariants.uncommitted import is_all_committed
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.stores.protocol import all_records
@@ -85,18 +85,15 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: O
         now_ms = int(time() * 1000)
         history = await read_stores(topics_history, stores, on_part)
         in_force = await stores.tables.settings_in_force()
-    is_in_flight = has_uncommitted_effects(history)
+    was_idle = is_all_committed(history)
     # Under a raised epoch all that was set back is read again, and nothing before it.
     if settings.kafka.first_start != "earliest" or settings.kafka.input_epoch:
         history = since_the_first_trace(history)
-    is_finished = not any(
-        each.position.offset >= committed.get(each.position.partition, 0) for each in topics_history.inputs
-    )
     return Reading(
         history,
         expectations_of(
             in_force,
-            is_quiet=is_finished and not is_in_flight and committed == await _committed(settings),
+            is_quiet=was_idle and committed == await _committed(settings),
             events_since_ms=topics.events.complete_since_ms(now_ms),
             dead_letters_since_ms=topics.dead_letters.complete_since_ms(now_ms),
         ),
