@@ -46,6 +46,7 @@ def test_fifty_kills_and_as_many_paused_processes_as_befit_them(arena: Arena) ->
     finish((*exactly_once(arena), *CALM), 1, QUIET_SECONDS)
 
     print(f"\nseed {SEED}: {met.total()} faults over {PAGES} records: {dict(sorted(met.items()))}")
+    assert met.total() >= KILLS
     assert set().union(*(life.fault_names for life in lives)) <= set(met)
     assert repeated_messages(arena.settings) == []
     assert violations(arena.settings) == []

@@ -79,8 +79,12 @@ async def test_an_estimate_of_few_records_comes_with_its_standard_error(
     names = keys(namespace, slot_bits=12)
     async with RedisClient(RedisConfig(redis_server.url)) as client:
         await store(client, names, 40)
+        state = random.getstate()
         random.seed(40)  # of the sample, in which there may be hardly any
-        usage = await RedisUsage(client, names).measure()
+        try:
+            usage = await RedisUsage(client, names).measure()
+        finally:
+            random.setstate(state)
 
     assert 5 < usage.records_error < 30
     assert abs(usage.records - 40) < 6 * usage.records_error

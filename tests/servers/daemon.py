@@ -49,7 +49,7 @@ class Daemon:
         return sum(target not in own for target in _links(process / "fd"))
 
     def get(self, path: str) -> tuple[int, str]:
-        """Status and body of a page of its port; status 0 while no server listens."""
+        """Status and body of a page of its port; status 0 while no server listens, or answers in time."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=10) as answer:
                 return answer.status, answer.read().decode()

@@ -20,6 +20,8 @@ from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
 from tests.system.conftest import call
 
+pytestmark = pytest.mark.timeout(1500)  # more than lives that miss their points take on a busy machine
+
 QUIET_SECONDS = 60
 FATES = [
     Fate(stop=None, kill="after records.replace 2"),

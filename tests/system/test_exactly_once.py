@@ -5,6 +5,8 @@ Judged by a consumer that reads committed: every event and every dead letter is 
 
 import signal
 
+import pytest
+
 from tests.chaos.arena import CALM, Arena, build_arena
 from tests.chaos.crawl import crawl
 from tests.chaos.faults import Fate
@@ -17,6 +19,8 @@ from tests.servers.daemon import start_daemon
 from tests.servers.kafka import KafkaBroker
 from tests.servers.process import wait_until
 from tests.servers.redis import RedisServer
+
+pytestmark = pytest.mark.timeout(1500)  # more than lives that miss their points take on a busy machine
 
 QUIET_SECONDS = 60
 

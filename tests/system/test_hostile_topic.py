@@ -2,6 +2,8 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
 from threading import Event, Thread
 
 from neardup_stream.message import Message
@@ -24,12 +26,16 @@ async def _send(site: Site, values: list[bytes]) -> None:
         await sink.send([Message(key=b"%d" % number, value=value) for number, value in enumerate(values)])
 
 
-def _watch(daemon: Daemon, stop: Event, unwell: list[int]) -> None:
-    """Ask `/livez` again and again; no answer is none of a daemon that is unwell."""
-    while not stop.is_set():
+def _watch(daemon: Daemon, stop: Event, answers: list[int]) -> None:
+    """Ask `/livez` again and again."""
+    while not stop.wait(0.1):
         status, _ = daemon.get("/livez")
-        if status not in {0, 200}:
-            unwell.append(status)
+        answers.append(status)
+
+
+def _is_well(answers: Sequence[int]) -> bool:
+    """Return whether a daemon always lived; of a busy machine one answer may come too late, but not two."""
+    return {200} <= {*answers} <= {0, 200} and (0, 0) not in pairwise(answers)
 
 
 def test_every_hostile_page_has_its_outcome_and_the_daemon_lives_on(site: Site) -> None:
@@ -46,8 +52,8 @@ def test_every_hostile_page_has_its_outcome_and_the_daemon_lives_on(site: Site) 
 
     with start_daemon([*site.settings, "index.expected_pages=10000"]) as daemon:
         daemon.wait_until_ready()
-        stop, unwell = Event(), list[int]()
-        watcher = Thread(target=_watch, args=(daemon, stop, unwell))
+        stop, answers = Event(), list[int]()
+        watcher = Thread(target=_watch, args=(daemon, stop, answers))
         watcher.start()
         try:
             asyncio.run(_send(site, values))
@@ -58,7 +64,7 @@ def test_every_hostile_page_has_its_outcome_and_the_daemon_lives_on(site: Site) 
         outcomes, metrics = daemon.outcomes(), daemon.metrics()
         assert daemon.stop() == 0
 
-    assert unwell == []
+    assert _is_well(answers)
     assert sum(outcomes.values()) == len(values)
     assert outcomes["dead_letter"] == expected.total()
     reasons = {

@@ -67,7 +67,7 @@ def test_a_part_that_begins_within_a_word_of_vertices_is_damage(archive: Path) -
         FrozenIndex(archive)
 
 
-def test_a_list_of_pages_whose_rows_overflow_names_no_page(archive: Path) -> None:
+def test_a_list_of_pages_whose_rows_overflow_names_only_pages_that_are_there(archive: Path) -> None:
     largest = b"\xff" * 8 + b"\x7f"
     posts = FrozenIndex(archive).file.section("key.posts").size
     falsify(archive, "key.posts", 0, (b"\x02" + largest * 2).ljust(posts, b"\x02"))

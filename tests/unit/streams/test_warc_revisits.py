@@ -114,7 +114,7 @@ def test_records_without_an_id_or_a_date_are_copied_and_not_referred_to(
 @pytest.mark.parametrize(
     ("encoding", "kind"), [("latin-1", "resource"), ("utf-8", "revisit")], ids=["Latin-1", "UTF-8"]
 )
-def test_records_whose_uri_is_no_utf_8_are_copied_and_not_referred_to(
+def test_records_are_copied_and_not_referred_to_where_their_uri_is_no_utf_8(
     odd: int, encoding: str, kind: str, tmp_path: Path
 ) -> None:
     archived = [resource(url, b"text") for url in URLS]
