@@ -32,8 +32,15 @@ _CHUNK_SIZE = re.compile(rb"\s*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
 _CUT_CHUNK_SIZE = re.compile(rb"\s*[0-9A-Fa-f]{0,15}[ \t]*(?:;[^\n]*)?\r?")
 _ZSTD_WINDOW_LOG = 23
 """The largest window that RFC 9659 allows in a content coding."""
-_STREAM = re.compile(rb"\x1f\x8b|\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
-"""How streams of gzip and zstd begin, and frames that zstd skips: if such a one is damaged, the body is."""
+_STREAM = re.compile(
+    rb"\x1f(?:\Z|\x8b)"
+    rb"|\x28(?:\Z|\xb5(?:\Z|\x2f(?:\Z|\xfd)))"
+    rb"|[\x50-\x5f](?:\Z|\x2a(?:\Z|\x4d(?:\Z|\x18)))"
+)
+"""How streams of gzip and zstd begin, and frames that zstd skips, or so much of that as is there.
+
+If such a stream is damaged, the body is.
+"""
 
 
 class _Decompressor(Protocol):
@@ -49,23 +56,23 @@ class _Decompressor(Protocol):
 
 
 class _Damaged(Exception):  # noqa: N818 - what the body is
-    """The body is not in the coding that its label names.
-
-    Args:
-        detail: why not.
-        beginning: what it begins with if it is in that coding all the same, and cut off; empty for nothing.
-    """
-
-    def __init__(self, detail: str, beginning: bytes = b"") -> None:
-        super().__init__(detail)
-        self.beginning = beginning
+    """The body is not in the coding that its label names."""
 
 
 class _Unfinished(_Damaged):
     """The body begins in that coding and is cut off."""
 
     def __init__(self, beginning: bytes) -> None:
-        super().__init__("it is cut off", beginning)
+        super().__init__("it is cut off")
+        self.beginning = beginning
+
+
+class _PerhapsUnfinished(_Damaged):
+    """The body is not in that coding, or begins in it and is cut off: the archive knows."""
+
+    def __init__(self, detail: str, beginning: bytes) -> None:
+        super().__init__(detail)
+        self.beginning = beginning
 
 
 def is_binary(body: bytes, looked_at_bytes: int) -> bool:
@@ -125,9 +132,13 @@ def decode_kept(body: bytes, codings: str, max_bytes: int, *, may_be_cut: bool =
 
 
 def _names(codings: str) -> list[str]:
-    """Return the codings without their parameters, and without quotes, which some servers write."""
+    """Return the codings without their parameters, and without quotes, which some servers write.
+
+    Of `chunked` the last one counts: RFC 9112 forbids to apply it twice, but proxies state it again.
+    """
     values = (coding.partition(";")[0].strip(_AROUND_NAMES) for coding in codings.lower().split(","))
-    return [name for name in values if name not in _NO_CODINGS]
+    names = [name for name in values if name not in _NO_CODINGS]
+    return [name for at, name in enumerate(names) if name != "chunked" or "chunked" not in names[at + 1 :]]
 
 
 def _outermost_first(names: Sequence[str]) -> Sequence[str]:
@@ -141,12 +152,13 @@ def _undo(coding: str, body: bytes, max_bytes: int, *, may_be_cut: bool) -> byte
     """Undo one coding; raise `_Damaged` for a body that is not in it, BadPage for one that is cut off."""
     try:
         return _DECODERS[coding](body, max_bytes)
-    except _Damaged as damaged:
-        is_unfinished = isinstance(damaged, _Unfinished)
-        if may_be_cut and (is_unfinished or damaged.beginning):
-            return damaged.beginning
-        if is_unfinished:
-            raise _bad_page(coding, damaged) from damaged
+    except _Unfinished as unfinished:
+        if may_be_cut:
+            return unfinished.beginning
+        raise _bad_page(coding, unfinished) from unfinished
+    except _PerhapsUnfinished as doubtful:
+        if may_be_cut:
+            return doubtful.beginning
         raise
 
 
@@ -169,12 +181,15 @@ def _expand(
     if not body:
         return b""
     for number in count(1):
+        may_be_junk = at > 0 and not _STREAM.match(body, at)
         try:
             stream, at, is_whole = _expand_stream(body, at, max_bytes - len(decoded), new_stream())
         except fault as error:
-            if at and not _STREAM.match(body, at):
+            if may_be_junk:
                 break
             raise _Damaged(str(error)) from error
+        if may_be_junk and not is_whole and not stream:
+            break
         if number > _MAX_STREAMS:
             raise BadPage("over_limit", f"the body has more than {_MAX_STREAMS} compressed streams")
         decoded += stream
@@ -219,8 +234,13 @@ def _deflate(body: bytes, max_bytes: int) -> bytes:
     try:
         return _inflate(body, max_bytes, -zlib.MAX_WBITS)
     except _Unfinished as unfinished:  # text without a header may look like this too
-        beginning = b"" if _looks_like_text(body) else unfinished.beginning
-        raise _Damaged(str(unfinished), beginning) from unfinished
+        raise _doubtful(str(unfinished), body, unfinished.beginning) from unfinished
+
+
+def _doubtful(detail: str, body: bytes, beginning: bytes) -> _Damaged:
+    """Return what a body is of which something was decoded: cut off only where text has come out of it."""
+    may_be_cut = beginning and _looks_like_text(beginning) and not _looks_like_text(body)
+    return _PerhapsUnfinished(detail, beginning) if may_be_cut else _Damaged(detail)
 
 
 def _zstd(body: bytes, max_bytes: int) -> bytes:
@@ -235,7 +255,7 @@ def _brotli(body: bytes, max_bytes: int) -> bytes:
             parts.append(part)
             max_bytes -= len(part)
     except OSError as error:
-        raise _Damaged(str(error), b"" if _looks_like_text(body) else b"".join(parts)) from error
+        raise _doubtful(str(error), body, b"".join(parts)) from error
     return b"".join(parts)
 
 
@@ -260,8 +280,11 @@ def _chunked(body: bytes, max_bytes: int) -> bytes:
         if len(part) < size_bytes and max_bytes > 0:
             if len(parts) > 1:
                 raise _Unfinished(b"".join(parts))
-            # A single number before a text does not prove that the text is chunked.
-            raise _Damaged("its only chunk is cut off", part)
+            # A single number before a text does not prove that the text is chunked, and one that a bare line
+            # feed follows is none of a chunk.
+            if size[0].endswith(b"\r\n"):
+                raise _PerhapsUnfinished("its only chunk is cut off", part)
+            raise _Damaged("its only chunk is cut off")
         at = size.end() + size_bytes
     return b"".join(parts)
 

@@ -28,6 +28,8 @@ SKIPPABLE = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"
         pytest.param("zstd", b"", b"", id="nothing"),
         pytest.param("gzip", STREAM + STREAM, HTML * 2, id="two-gzip-streams"),
         pytest.param("gzip", STREAM + bytes(100), HTML, id="zeros-behind-gzip"),
+        pytest.param("gzip", STREAM + b"\n", HTML, id="one-byte-behind-gzip"),
+        pytest.param("deflate", zlib.compress(HTML) + b"\0", HTML, id="one-byte-behind-deflate"),
     ],
 )
 async def test_every_stream_of_a_body_is_read(

@@ -1,6 +1,7 @@
 """Bodies that a crawler has cut off, in each coding: what is left is a page where the archive says so."""
 
 import zlib
+from random import Random
 
 import pytest
 from backports import zstd
@@ -75,3 +76,18 @@ def test_without_the_word_of_the_archive_it_is_damaged(name: str) -> None:
 @pytest.mark.parametrize("coding", ["deflate", "br"])
 def test_a_text_that_was_archived_decoded_stays_as_it_is(coding: str) -> None:
     assert decode_body(TEXT[:1000], coding, LIMIT, may_be_cut=True) == TEXT[:1000]
+
+
+@pytest.mark.parametrize("coding", ["br", "deflate"])
+def test_what_is_in_another_coding_gives_no_garbage(coding: str) -> None:
+    noise = Random(7)
+
+    for _ in range(300):
+        body = b"\0" + noise.randbytes(300)
+        with pytest.raises(BadPage, match=f"labelled {coding}"):
+            decode_body(body, coding, LIMIT, may_be_cut=True)
+
+
+@pytest.mark.parametrize("text", [b"2024\nfirst line", b"Bad\nnews of today"])
+def test_a_number_before_a_bare_line_feed_is_no_chunk(text: bytes) -> None:
+    assert decode_body(text, "chunked", LIMIT, may_be_cut=True) == text

@@ -22,6 +22,11 @@ COMPRESSED_BY_LZW = bytes.fromhex("1f9d90 3c e0 e0 34 0a b1 c4") + bytes(range(2
         pytest.param(
             zlib.compress(IN_GZIP), ("Content-Encoding: gzip", "content-encoding: deflate"), id="two-lines"
         ),
+        pytest.param(
+            IN_CHUNKS,
+            ("Content-Encoding: gzip", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked"),
+            id="chunked-stated-twice",
+        ),
         pytest.param(IN_GZIP, ("Content-Encoding: identity", "Content-Encoding: gzip"), id="identity-first"),
         pytest.param(IN_GZIP, ("Content-Encoding:", "Content-Encoding: gzip"), id="empty-line-first"),
         pytest.param(
