@@ -191,7 +191,13 @@ def _plan_among(
 
 
 def _preference(position: Position, record: PageRecord | None) -> int:
-    """Return which of the pages comes first, the lowest: a stub of this very forget, then one that lives."""
-    if record is not None and record.state == "gone":
-        return 0 if record.is_made_by(position) else 3 - record.has_passed(position)
-    return 1
+    """Return which of the pages comes first, the lowest.
+
+    The stub of this very forget; else one that has passed it, because the forget is read again, and was of
+    that page; else a page that lives.
+    """
+    if record is None or record.state != "gone":
+        return 2
+    if record.is_made_by(position):
+        return 0
+    return 1 if record.has_passed(position) else 3

@@ -146,6 +146,17 @@ async def test_of_ids_of_pages_that_are_all_gone_the_one_that_a_later_record_rem
     assert (replayed.result, replayed.record) == ("superseded", stub)
 
 
+async def test_a_forget_that_is_read_again_after_its_page_returned_and_went_removes_no_page_that_lives() -> (
+    None
+):
+    stub, living = page("page", 6).forgotten_by(Position(HERE, 7), NOW), page("living", 2)
+    store = await holding(stub, living)
+
+    (replayed,) = await forget([asked("page", "living", offset=5)], store, KEY, NOW)
+
+    assert (replayed.result, replayed.record, replayed.former) == ("superseded", stub, None)
+
+
 async def test_a_page_is_found_behind_another_one_that_took_its_handle() -> None:
     taken = handle_of(PageId("page"), KEY)
     store = MemoryRecords()
