@@ -26,12 +26,14 @@ __all__ = [
     "TraceHeaders",
     "epoch_of",
     "input_id",
+    "is_forgets",
     "is_topic",
     "topic_of",
 ]
 
 FORGETS: Final = "forget-"
-"""Prefix of the input id of forgets that come from no stream, before a part of their own."""
+"""Prefix of the input id of forgets that come from no stream, before 16 hexadecimal digits of their own."""
+_FORGETS: Final = re.compile(f"{FORGETS}[0-9a-f]{{16}}")
 
 Headers = Sequence[tuple[str, bytes | None]]
 """A header of Kafka has a name, and a value or none."""
@@ -49,6 +51,15 @@ def input_id(topic: str, epoch: int) -> str:
     ('pages', 'pages@2')
     """
     return f"{topic}@{epoch}" if epoch else topic
+
+
+def is_forgets(input_id: str) -> bool:
+    """Return whether an input is forgets that came from no stream.
+
+    >>> is_forgets("forget-0123456789abcdef"), is_forgets("forget-me-not")
+    (True, False)
+    """
+    return _FORGETS.fullmatch(input_id) is not None
 
 
 def is_topic(input_id: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from neardup_stream.invariants.history import History
 from neardup_stream.invariants.published import PublishedEvents
-from neardup_stream.message import FORGETS, is_topic, topic_of
+from neardup_stream.message import is_forgets, is_topic, topic_of
 from neardup_stream.stores.applied_positions import Applied, position_of
 from neardup_stream.wire.events import event_id
 
@@ -23,7 +23,7 @@ def foreign_input(history: History) -> str:
     events: PublishedEvents | None = None
     for at in foreign:
         input_id = at[0]
-        if not input_id.startswith(FORGETS):
+        if not is_forgets(input_id):
             return f"there are pages of other inputs too: {input_id}{_remedy(known)}"
         events = events or PublishedEvents(history.events, history.index_token)
         if events.get(event_id("gone", position_of(at), history.index_token)) is None:

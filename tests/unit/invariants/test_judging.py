@@ -67,7 +67,7 @@ def test_of_runs_over_files_the_other_file_is_asked_for() -> None:
 
 
 def test_forgets_from_no_stream_are_no_other_input_where_their_events_were_read() -> None:
-    forgotten = Position(Partition("forget-0123", 0), 3)
+    forgotten = Position(Partition("forget-0123456789abcdef", 0), 3)
     history = with_record(sound_history(), 5, made_by=applied_at(forgotten))
     (gone,) = (
         EVENT_DECODERS[event.type].decode(event.data)
@@ -80,8 +80,7 @@ def test_forgets_from_no_stream_are_no_other_input_where_their_events_were_read(
         with_event(history, "gone", 0, gone, own_id=event_id("gone", forgotten)), sound_expectations()
     )
 
-    reason = (
-        "pages were removed by 'forget --state': forget-0123; give the events that it wrote with --events"
-    )
+    removed = "pages were removed by 'forget --state': forget-0123456789abcdef"
+    reason = f"{removed}; give the events that it wrote with --events"
     assert without == {4: reason, 8: reason}
     assert read == {}
