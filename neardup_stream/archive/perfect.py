@@ -10,7 +10,6 @@ and a rank is stored for every 512 of them.
 """
 
 import math
-import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -23,9 +22,6 @@ from neardup_stream.errors import InvariantBroken
 
 __all__ = ["PART_BYTES", "HashedPart", "PartHasher", "part_bits_for", "parts_fit"]
 
-_DESCRIPTION = struct.Struct("<QQQIHH")
-PART_BYTES = _DESCRIPTION.size
-
 _PART = np.dtype(
     [
         ("slot", "<u8"),
@@ -36,7 +32,8 @@ _PART = np.dtype(
         ("seed", "<u2"),
     ]
 )
-"""The same for parts that are read."""
+"""How a part is described in a file."""
+PART_BYTES = _PART.itemsize
 
 _MOST_SEGMENT_BITS = 31
 
@@ -170,9 +167,8 @@ class PartHasher:
         return slots
 
     def _description(self, shape: _Shape, seed: int) -> bytes:
-        return _DESCRIPTION.pack(
-            self.slot_count, self.vertex_count, self._rank_count, shape.segments, shape.segment_bits, seed
-        )
+        firsts = self.slot_count, self.vertex_count, self._rank_count
+        return np.array((*firsts, shape.segments, shape.segment_bits, seed), _PART).tobytes()
 
 
 def _shapes(key_count: int) -> Iterator[_Shape]:
