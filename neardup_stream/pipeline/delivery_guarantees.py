@@ -148,7 +148,8 @@ class AtLeastOnce:
     async def send(self, batch_output: BatchOutput) -> Collection[Partition]:
         """Send events, then dead letters; each step is retried until it is acknowledged.
 
-        What comes from partitions that are not ours any more is left to their next owner.
+        Events of partitions that are not ours any more are left to their next owner, and dead letters beside
+        them too.
         """
         refused = await self._note(batch_output.events)
         events = [each.message for each in batch_output.events if each.position.partition not in refused]

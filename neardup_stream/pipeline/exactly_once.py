@@ -27,7 +27,8 @@ class _Lease:
     Attributes:
         committed: the committed offset; None after a transaction whose result is unknown.
         floor: the last committed offset that was known.
-        seen: where the last transaction began, or what was read since.
+        seen: what every consumer sees as committed, at least: where the last transaction began, or what was
+            read since.
     """
 
     def __init__(self, committed: int) -> None:

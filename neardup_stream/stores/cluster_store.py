@@ -157,7 +157,8 @@ class Transaction(NamedTuple):
         appended: parts of blocks, in order; see `pack_part`. Of a full block it is stored in the one that
             continues it.
         new: values of cells at which nothing may be stored yet, beside those in `expected` and `writes`.
-        rank_count: how many ranks it takes; known_ranks: how many are taken already, as far as is known.
+        rank_count: how many ranks it takes.
+        known_ranks: how many are taken already, as far as is known.
         aged_count: `AGED` as it was before everything that this rests on was read: no cell that began to age
             since may have stopped yet. None where nothing was read before.
         turn: the token of the daemon's turn, see `ClusterStore.take_turn`; empty for none.
@@ -226,7 +227,9 @@ class ClusterStore(Protocol):
 
         Returns:
             The rank before the first one taken; None when something has moved and nothing was changed.
-            RanksWentBack is raised, and nothing was changed, where fewer ranks are taken than are known.
+
+        Raises:
+            RanksWentBack: fewer ranks are taken than are known; nothing was changed.
         """
         ...
 
@@ -248,10 +251,7 @@ class ClusterStore(Protocol):
         ...
 
     async def blocks(self, partition: Partition, cursor: int = 0) -> WalkedBlocks:
-        """Return about one block of rows of a partition, in no order.
-
-        The calls from cursor 0 until 0 is returned see all blocks that are stored throughout.
-        """
+        """Return about one block of rows of a partition; the calls until 0 is returned see all that stay."""
         ...
 
     async def age(self, cells: Sequence[Aged]) -> None:

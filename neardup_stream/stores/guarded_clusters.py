@@ -30,7 +30,7 @@ from neardup_stream.stores.cluster_store import (
     WalkedBlocks,
     WalkedClusters,
 )
-from neardup_stream.stores.ranks import RanksWentBack
+from neardup_stream.stores.ranks_went_back import RanksWentBack
 from neardup_stream.stores.table_layouts import LayoutState, TableLayouts
 
 __all__ = ["INDEX", "GuardedClusters", "IndexLost", "change_layout", "create_index", "stored_layout"]

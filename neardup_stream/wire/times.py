@@ -65,4 +65,4 @@ def parse_time(text: str) -> float:
     whole = (datetime.fromisoformat(moment) - _EPOCH) // timedelta(seconds=1)
     second_behind = whole + is_leap + 1
     # A fraction of nines is rounded, but not to the next second, which may be in a year that is refused.
-    return min(second_behind - 1 + float(f"0.{fraction or 0}"), math.nextafter(second_behind, 0))
+    return min(second_behind - 1 + float(f"0.{fraction or 0}"), math.nextafter(second_behind, -math.inf))

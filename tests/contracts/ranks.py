@@ -3,7 +3,7 @@
 import pytest
 
 from neardup_stream.stores.cluster_store import ClusterStore
-from neardup_stream.stores.ranks import RanksWentBack
+from neardup_stream.stores.ranks_went_back import RanksWentBack
 from tests.contracts.cluster_cells import (
     LOW,
     page,

@@ -34,7 +34,7 @@ from neardup_stream.stores.cluster_store import (
     partition_name,
     rows_table,
 )
-from neardup_stream.stores.ranks import RanksWentBack
+from neardup_stream.stores.ranks_went_back import RanksWentBack
 
 __all__ = ["MemoryClusters"]
 

@@ -30,7 +30,7 @@ from neardup_stream.stores.cluster_store import (
     partition_name,
     rows_table,
 )
-from neardup_stream.stores.ranks import RanksWentBack
+from neardup_stream.stores.ranks_went_back import RanksWentBack
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import ClusterKeys
 from neardup_stream.stores.redis.walking import WalkWidth, walk_hashes
