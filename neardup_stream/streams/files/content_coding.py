@@ -138,7 +138,8 @@ def _names(codings: str) -> list[str]:
     """
     values = (coding.partition(";")[0].strip(_AROUND_NAMES) for coding in codings.lower().split(","))
     names = [name for name in values if name not in _NO_CODINGS]
-    return [name for at, name in enumerate(names) if name != "chunked" or "chunked" not in names[at + 1 :]]
+    last = max((at for at, name in enumerate(names) if name == "chunked"), default=-1)
+    return [name for at, name in enumerate(names) if name != "chunked" or at == last]
 
 
 def _outermost_first(names: Sequence[str]) -> Sequence[str]:
