@@ -29,7 +29,7 @@ _NO_CODINGS = frozenset({"", "identity"})
 _AROUND_NAMES = " \t\"'"
 _SHOWN_CHARACTERS = 40
 _CHUNK_SIZE = re.compile(rb"\s*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
-_CUT_CHUNK_SIZE = re.compile(rb"\s*[0-9A-Fa-f]{0,15}[ \t]*(?:;[^\n]*)?\r?")
+_CUT_CHUNK_SIZE = re.compile(rb"\s*+[0-9A-Fa-f]{0,15}+[ \t]*+(?:;[^\n]*+)?\r?")
 _ZSTD_WINDOW_LOG = 23
 """The largest window that RFC 9659 allows in a content coding."""
 _STREAM = re.compile(

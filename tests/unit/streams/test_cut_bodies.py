@@ -91,3 +91,11 @@ def test_what_is_in_another_coding_gives_no_garbage(coding: str) -> None:
 @pytest.mark.parametrize("text", [b"2024\nfirst line", b"Bad\nnews of today"])
 def test_a_number_before_a_bare_line_feed_is_no_chunk(text: bytes) -> None:
     assert decode_body(text, "chunked", LIMIT, may_be_cut=True) == text
+
+
+def test_megabytes_of_spaces_behind_a_chunk_are_looked_at_once() -> None:
+    body = b"5\r\nhello\r\n" + b" " * LIMIT + b"\0"
+
+    with pytest.raises(BadPage, match="there is no chunk"):
+        decode_body(b"\0" + body, "chunked", LIMIT, may_be_cut=True)
+    assert decode_body(body, "chunked", LIMIT, may_be_cut=True) == body
