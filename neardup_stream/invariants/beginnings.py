@@ -14,7 +14,7 @@ def since_the_first_trace(history: History) -> History:
     """
     first: dict[Partition, int] = {}
     for record in history.records.values():
-        for input_id, number, offset in (record.made_by, *record.later):
+        for input_id, number, offset in record.applied:
             partition = Partition(input_id, number)
             first[partition] = min(offset, first.get(partition, offset))
     ends = {partition: first.get(partition, end) for partition, end in history.committed.items()}

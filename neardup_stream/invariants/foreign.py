@@ -1,11 +1,9 @@
 """Find stored pages of inputs whose events may be elsewhere: clusters then are of more than was read."""
 
-from collections.abc import Iterator
-
 from neardup_stream.invariants.history import History
 from neardup_stream.invariants.published import PublishedEvents
 from neardup_stream.message import is_forgets, is_topic, topic_of
-from neardup_stream.stores.applied_positions import Applied, position_of
+from neardup_stream.stores.applied_positions import position_of
 from neardup_stream.wire.events import event_id
 
 __all__ = ["foreign_input"]
@@ -19,7 +17,8 @@ def foreign_input(history: History) -> str:
     Cost: that of reading all events, if there are such forgets.
     """
     known = {topic_of(partition.input_id) for partition in history.committed}
-    foreign = (at for at in _applied(history) if topic_of(at[0]) not in known)
+    applied = (at for record in history.records.values() for at in record.applied)
+    foreign = (at for at in applied if topic_of(at[0]) not in known)
     events: PublishedEvents | None = None
     for at in foreign:
         input_id = at[0]
@@ -30,10 +29,6 @@ def foreign_input(history: History) -> str:
             said = f"pages were removed by 'forget --state': {input_id}"
             return f"{said}; give the events that it wrote with --events"
     return ""
-
-
-def _applied(history: History) -> Iterator[Applied]:
-    return (each for record in history.records.values() for each in (record.made_by, *record.later))
 
 
 def _remedy(known: set[str]) -> str:

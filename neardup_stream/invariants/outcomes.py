@@ -204,7 +204,7 @@ def _covers(evidence: Evidence, record: PageRecord | None, each: Input) -> bool:
         return True
     # One whose last offset was dropped may still be there, with the offset of a version that it made; and the
     # others may be fewer by now than there is room for. Those of epochs before its own took no room from it.
-    applied = (applied_at(each.position), record.made_by, *record.later)
+    applied = (applied_at(each.position), *record.applied)
     highest = highest_epochs(applied[:1])
     known = {position_of(at).partition for at in applied if not _is_of_ended_epoch(at[0], highest)}
     if len(known) > LATER_PARTITIONS:

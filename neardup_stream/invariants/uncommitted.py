@@ -17,5 +17,5 @@ def is_all_committed(history: History) -> bool:
     committed = history.committed
     if any(each.position.offset >= committed.get(each.position.partition, 0) for each in history.inputs):
         return False
-    taken = (position_of(at) for record in history.records.values() for at in (record.made_by, *record.later))
+    taken = (position_of(at) for record in history.records.values() for at in record.applied)
     return all(at.partition not in committed or at.offset < committed[at.partition] for at in taken)

@@ -126,6 +126,11 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         return tuple(map(position_of, (self.made_by, *reversed(self._later.again))))
 
     @property
+    def applied(self) -> tuple[Applied, ...]:
+        """The position that made this version, and the others that this record has taken, where kept."""
+        return (self.made_by, *self.later)
+
+    @property
     def former_makers(self) -> tuple[Position, ...]:
         """The positions at which this version may have been decided before `made_by` claimed it."""
         return tuple(map(position_of, self.claimed))
@@ -146,7 +151,7 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         last_applied = self.last_applied(position.partition)
         if last_applied is not None and position.offset <= last_applied:
             return True
-        applied = (*self.later, self.made_by)
+        applied = self.applied
         if not any("@" in each[0] for each in applied):
             return False
         topic, epoch = topic_of(position.partition.input_id), epoch_of(position.partition.input_id)
