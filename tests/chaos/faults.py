@@ -1,10 +1,10 @@
 """The faults of a daemon: at which call, or after how long, it is killed or paused."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-__all__ = ["STEPS", "SWEEP_STEPS", "Fate", "fates", "fault_name", "points"]
+__all__ = ["STEPS", "SWEEP_STEPS", "Fate", "fates", "fault_name", "named_faults", "points"]
 
 STEPS: Final[Mapping[str, Sequence[str]]] = {
     "read": ("source.read",),
@@ -73,6 +73,11 @@ class Fate(NamedTuple):
 def point_of(written: str) -> str:
     """Return a failpoint without its turn."""
     return " ".join(written.split()[:2])
+
+
+def named_faults(lives: Iterable[Fate]) -> set[str]:
+    """Return what all their faults are, as `live_through` counts them."""
+    return set().union(*(each.fault_names for each in lives))
 
 
 def fault_name(fault: str, written: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.chaos.arena import CALM, Arena, build_arena
 from tests.chaos.crawl import crawl
-from tests.chaos.faults import Fate
+from tests.chaos.faults import Fate, named_faults
 from tests.chaos.feeding import Feed
 from tests.chaos.fleet import finish, live_through
 from tests.chaos.judging import violations
@@ -47,7 +47,7 @@ def test_fifty_kills_and_as_many_paused_processes_as_befit_them(arena: Arena) ->
 
     print(f"\nseed {SEED}: {met.total()} faults over {PAGES} records: {dict(sorted(met.items()))}")
     assert met.total() >= KILLS
-    assert set().union(*(life.fault_names for life in lives)) <= set(met)
+    assert named_faults(lives) <= set(met)
     assert repeated_messages(arena.settings) == []
     assert violations(arena.settings) == []
 

@@ -85,8 +85,12 @@ class Daemon:
 
     def wait_until_idle(self) -> None:
         """Wait until no page is in flight: it has written everything about those that are finished."""
+        wait_until(lambda: self.in_flight_pages() == 0, 60)
+
+    def in_flight_pages(self) -> float | None:
+        """Return how many pages are in flight; None where it does not say."""
         name = "neardup_in_flight_pages"
-        wait_until(lambda: self.metrics(name).get(name) == 0, 60)
+        return self.metrics(name).get(name)
 
     def has_ended(self) -> bool:
         """Return whether it runs no more."""

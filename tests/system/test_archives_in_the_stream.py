@@ -11,7 +11,7 @@ from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.gone import gone_path, write_gone
 from tests.chaos.arena import CALM, SESSION_SECONDS, Arena, build_arena
 from tests.chaos.crawl import crawl
-from tests.chaos.faults import Fate
+from tests.chaos.faults import Fate, named_faults
 from tests.chaos.feeding import Feed
 from tests.chaos.fleet import finish, live_through
 from tests.chaos.judging import record_states, violations
@@ -87,6 +87,6 @@ def test_the_promises_hold_while_daemons_die_and_archives_change(
     feed.rest()
     finish((*settings, *CALM), 1, QUIET_SECONDS)
 
-    assert set().union(*(fate.fault_names for fate in FATES)) <= set(met)
+    assert named_faults(FATES) <= set(met)
     assert violations(settings) == []
     assert (record_states(settings)["archived"] > 20) == (on_match == "skip")

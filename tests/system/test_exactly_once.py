@@ -9,7 +9,7 @@ import pytest
 
 from tests.chaos.arena import CALM, Arena, build_arena
 from tests.chaos.crawl import crawl
-from tests.chaos.faults import Fate
+from tests.chaos.faults import Fate, named_faults
 from tests.chaos.feeding import Feed
 from tests.chaos.fleet import finish, live_through
 from tests.chaos.judging import uncommitted_count, violations, wait_until_quiet
@@ -47,7 +47,7 @@ def test_daemons_that_die_publish_nothing_twice(kafka_broker: KafkaBroker, redis
     feed.rest()
     finish((*exactly_once(arena), *CALM), 1, QUIET_SECONDS)
 
-    assert set().union(*(fate.fault_names for fate in FATES)) <= set(met)
+    assert named_faults(FATES) <= set(met)
     assert repeated_messages(arena.settings) == []
     assert violations(arena.settings) == []
 

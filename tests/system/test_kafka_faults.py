@@ -20,7 +20,6 @@ from tests.system.conftest import Site, new_site
 QUICK = ("kafka.request_timeout_seconds=2", "kafka.session_timeout_seconds=2")
 """For a daemon whose broker is silent or gone; others have time, also on a busy machine."""
 WAIT_SECONDS = 60
-IN_FLIGHT = "neardup_in_flight_pages"
 
 
 def publish(site: Site, *values: bytes) -> None:
@@ -141,7 +140,7 @@ def test_a_daemon_that_is_stopped_while_the_broker_is_silent_ends_with_3(
             daemon.wait_until_idle()
             server.process.freeze()  # the next page is still in flight when the broker falls silent
             publish(site, page_json("b", essay(2)))
-            wait_until(lambda: daemon.metrics(IN_FLIGHT).get(IN_FLIGHT, 0) > 0, WAIT_SECONDS)
+            wait_until(lambda: (daemon.in_flight_pages() or 0) > 0, WAIT_SECONDS)
             broker.freeze()
             server.process.thaw()
 

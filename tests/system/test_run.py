@@ -20,7 +20,6 @@ from tests.servers.process import wait_until
 from tests.servers.redis import start_redis
 from tests.system.conftest import Site
 
-IN_FLIGHT = "neardup_in_flight_pages"
 MOST_SECONDS = 60
 
 
@@ -133,7 +132,7 @@ def test_a_second_signal_stops_at_once(site: Site) -> None:
             daemon.wait_until_idle()
             server.process.freeze()  # the next page stays in flight: the first signal waits for it
             publish(site, pages(2, topics=2)[1:])
-            wait_until(lambda: daemon.metrics(IN_FLIGHT).get(IN_FLIGHT, 0) > 0, MOST_SECONDS)
+            wait_until(lambda: (daemon.in_flight_pages() or 0) > 0, MOST_SECONDS)
             daemon.signal(signal.SIGTERM)
             wait_until(lambda: "stop_requested" in daemon.log(), MOST_SECONDS)
             daemon.signal(signal.SIGTERM)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.chaos.arena import CALM, SESSION_SECONDS, build_arena
 from tests.chaos.crawl import crawl
-from tests.chaos.faults import Fate
+from tests.chaos.faults import Fate, named_faults
 from tests.chaos.feeding import Feed
 from tests.chaos.fleet import finish, live_through
 from tests.chaos.judging import stored_partition, violations
@@ -43,7 +43,7 @@ def test_daemons_that_die_or_are_paused_leave_what_an_uncut_run_leaves(
     feed.rest()
     finish((*cut.settings, *CALM), 2, QUIET_SECONDS)
 
-    assert set().union(*(fate.fault_names for fate in FATES)) <= set(met)
+    assert named_faults(FATES) <= set(met)
     assert violations(cut.settings) == []
     assert stored_partition(cut.settings) == stored_partition(uncut.settings)
 

@@ -1,6 +1,5 @@
 """What a daemon does whose index knows of fewer ranks than it has taken."""
 
-from copy import deepcopy
 from typing import Literal
 
 import pytest
@@ -9,17 +8,13 @@ from neardup_stream.errors import StoreUnavailable
 from neardup_stream.stores.cluster_store import DECIDED, CellAddress, Transaction
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost
 from neardup_stream.stores.memory.clusters import MemoryClusters
-from tests.unit.stores.guarded_stores import INDEX_A, SOMETHING, created, decide, gone_back
+from tests.unit.stores.guarded_stores import INDEX_A, SOMETHING, gone_back_from
 
 
 async def test_an_older_copy_is_noticed_by_a_commit_of_another_partition() -> None:
     """What it decided rests on pages that are lost: its events are not to be sent."""
     store = MemoryClusters()
-    guarded = await created(store)
-    await decide(guarded, 10)
-    copy = deepcopy(store)
-    await decide(guarded, 20)
-    gone_back(store, copy)
+    guarded = await gone_back_from(store)
 
     writes = {CellAddress(DECIDED, b"pages:4"): bytes(6) + b"7"}
     with pytest.raises(IndexLost, match="it knows of 1 ranks, and it knew of 2"):
@@ -47,11 +42,7 @@ async def test_what_an_older_copy_would_decide_is_never_written_though_the_token
     failing: StoreUnavailable | Literal["turn"],
 ) -> None:
     store = FailsOnce()
-    guarded = await created(store)
-    await decide(guarded, 10)
-    copy = deepcopy(store)
-    await decide(guarded, 20)
-    gone_back(store, copy)
+    guarded = await gone_back_from(store)
     store.failing = failing
     writing = Transaction(floors={}, expected={}, writes={SOMETHING: bytes(7)}, rank_count=1)
 
