@@ -24,7 +24,7 @@ from tests.servers.proxy import Proxy, start_proxy
 ANSWER_SECONDS, PATIENT_SECONDS = 4, 30
 """Short where brokers are silent or gone, which costs so long at each try."""
 
-Opened = TypeVar("Opened")
+Answer = TypeVar("Answer")
 
 
 class Road(NamedTuple):
@@ -113,15 +113,10 @@ async def traffic(topic: Topic) -> AsyncIterator[Traffic]:
 
 
 @asynccontextmanager
-async def opened(make: Callable[[], AbstractAsyncContextManager[Opened]]) -> AsyncIterator[Opened]:
+async def opened(make: Callable[[], AbstractAsyncContextManager[Answer]]) -> AsyncIterator[Answer]:
     """Open one, and another one where that was not answered in time."""
     async with AsyncExitStack() as stack:
-        async with asyncio.timeout(WAIT_SECONDS):
-            stream = None
-            while stream is None:
-                with suppress(StreamUnavailable):
-                    stream = await stack.enter_async_context(make())
-        yield stream
+        yield await until_it_works(lambda: stack.enter_async_context(make()))
 
 
 def far_topic(road: Road, name: str, request_timeout_seconds: float = ANSWER_SECONDS) -> Topic:
@@ -284,12 +279,11 @@ async def test_a_topic_that_is_deleted_ends_source_and_sink_by_its_name(make_top
                 await until_it_fails(step)
 
 
-async def until_it_works(step: Callable[[], Awaitable[object]]) -> None:
+async def until_it_works(step: Callable[[], Awaitable[Answer]]) -> Answer:
     async with asyncio.timeout(WAIT_SECONDS):
         while True:
             with suppress(StreamUnavailable):
-                await step()
-                return
+                return await step()
 
 
 async def until_it_fails(step: Callable[[], Awaitable[object]]) -> None:
