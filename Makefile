@@ -5,8 +5,9 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
 # Tests run in so many processes, each with servers of its own and with whole files, so that what a file sets up is
-# set up once. Small files of tests/unit come last and fill the gaps. WORKERS=0 takes one process, for --pdb.
-WORKERS ?= 2
+# set up once. Small files of tests/unit come last and fill the gaps. Three keep two cores busy, because tests on servers
+# wait for a third of their time. WORKERS=0 takes one process, for --pdb.
+WORKERS ?= 3
 SUITE := $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=25
 
 # Where the environment forbids bytecode, as images of containers do, each of the thousand processes that tests start
