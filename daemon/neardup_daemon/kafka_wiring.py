@@ -16,10 +16,12 @@ from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.streams.kafka.config import (
+    DEFAULT_MAX_REQUEST_BYTES,
     FirstStart,
     KafkaSinkConfig,
     KafkaSourceConfig,
 )
+from neardup_stream.streams.kafka.producers import request_bytes_for
 from neardup_stream.streams.kafka.sink import KafkaSink
 from neardup_stream.streams.kafka.snapshot import TopicSnapshot, open_snapshot
 from neardup_stream.streams.kafka.source import KafkaSource
@@ -118,7 +120,13 @@ def _sink_config(settings: Settings, topic: str) -> KafkaSinkConfig:
         topic=topic,
         compression=kafka.compression,
         partitioner=kafka.partitioner if topic == kafka.pages_topic else "murmur2",
+        max_request_bytes=_max_request_bytes(settings),
     )
+
+
+def _max_request_bytes(settings: Settings) -> int:
+    """Return the largest message to any topic: a topic that takes the largest page gets it whole."""
+    return max(DEFAULT_MAX_REQUEST_BYTES, request_bytes_for(settings.limits.record_bytes()))
 
 
 @asynccontextmanager

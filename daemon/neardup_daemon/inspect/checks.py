@@ -45,9 +45,6 @@ __all__ = [
 
 TopicRole = Literal["pages", "events", "dead_letters"]
 
-_ENVELOPE_BYTES: Final = 1 << 16
-"""Room for the key and the headers of a record, those of a dead letter included."""
-
 _DAY_MS: Final = 86_400_000
 
 
@@ -255,7 +252,7 @@ async def _check_kafka(settings: Settings, create_partitions: int | None) -> Asy
 
 def _configs(role: TopicRole, settings: Settings) -> dict[str, str]:
     """Return what a new topic is set to: the largest page fits into the two that hold pages."""
-    largest_bytes = settings.limits.max_page_bytes + _ENVELOPE_BYTES
+    largest_bytes = settings.limits.record_bytes()
     sizes = {} if role == "events" else {"max.message.bytes": str(largest_bytes)}
     return {"cleanup.policy": "delete", **sizes}
 
@@ -271,7 +268,7 @@ def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole, settings: 
             "grant it DescribeConfigs on the topic",
         )
     max_page_bytes = settings.limits.max_page_bytes
-    largest_bytes = max_page_bytes + _ENVELOPE_BYTES
+    largest_bytes = settings.limits.record_bytes()
     if role == "pages" and (facts.max_message_bytes or largest_bytes) < largest_bytes:
         return Finding(
             "warning",

@@ -129,7 +129,8 @@ async def _put_back(
     if sink.max_message_bytes is not None and largest_bytes > sink.max_message_bytes:
         raise ConfigError(
             f"a record of {largest_bytes} bytes does not fit into the pages topic, which takes"
-            f" {sink.max_message_bytes}: raise its max.message.bytes"
+            f" {sink.max_message_bytes}: raise its max.message.bytes, and limits.max_page_bytes where that is"
+            " smaller"
         )
     await sink.send(records)
     return Counter(fates)

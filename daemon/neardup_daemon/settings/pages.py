@@ -14,6 +14,9 @@ __all__ = ["Limits", "Page", "PageFields", "Pages"]
 
 _MIB = 1 << 20
 
+_ENVELOPE_BYTES = 1 << 16
+"""Room for the key and the headers of a record, those of a dead letter included."""
+
 FieldPath = Annotated[str, Meta(pattern=r"^[^.]+(\.[^.]+)*$", examples=["content", "target.url"])]
 
 
@@ -113,6 +116,10 @@ class Limits(Section, frozen=True):
             " other pages.",
         ),
     ] = 512 * _MIB
+
+    def record_bytes(self) -> int:
+        """Return the bytes of the largest page as a record, with room for its key and headers."""
+        return self.max_page_bytes + _ENVELOPE_BYTES
 
     def config(self) -> PageLimits:
         """Return these settings for the page decoder."""

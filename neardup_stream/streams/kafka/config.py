@@ -12,6 +12,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.wire.header_limit import DEFAULT_MAX_HEADERS
 
 __all__ = [
+    "DEFAULT_MAX_REQUEST_BYTES",
     "Compression",
     "FirstStart",
     "KafkaConnection",
@@ -34,6 +35,9 @@ DEFAULT_MAX_EXPANDED_BYTES = 32 << 20
 """The default limit of one decompressed batch."""
 
 _MIB = 1 << 20
+
+DEFAULT_MAX_REQUEST_BYTES = 8 * _MIB
+"""The default limit of one message."""
 
 _CLIENT_ID = "neardup-stream"
 """Our name in the broker's logs and quotas."""
@@ -201,7 +205,7 @@ class KafkaSinkConfig:
     compression: Compression = "zstd"
     partitioner: Partitioner = "murmur2"
     max_batch_bytes: int = _MIB // 4
-    max_request_bytes: int = 8 * _MIB
+    max_request_bytes: int = DEFAULT_MAX_REQUEST_BYTES
 
     def producer_options(self) -> dict[str, Any]:
         """Return the keyword arguments of aiokafka's producer."""

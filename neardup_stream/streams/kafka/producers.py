@@ -20,7 +20,14 @@ from neardup_stream.streams.kafka.partitioning import partition_of
 from neardup_stream.streams.kafka.passwords import follow_password
 from neardup_stream.streams.kafka.starting import start_client
 
-__all__ = ["check_sizes", "discard_producer", "largest_message_bytes", "open_producer", "send_batches"]
+__all__ = [
+    "check_sizes",
+    "discard_producer",
+    "largest_message_bytes",
+    "open_producer",
+    "request_bytes_for",
+    "send_batches",
+]
 
 BATCH_OVERHEAD_BYTES = 4096
 """Batch header (61 bytes), record header (up to 36) and the lengths of some 300 headers (up to 10 each)."""
@@ -35,6 +42,12 @@ CLOSE_SECONDS = 1.0
 def largest_message_bytes(request_bytes: int) -> int:
     """Return the largest message that fits in a request of this size with its overhead."""
     return request_bytes - request_bytes // COMPRESSION_GROWTH - BATCH_OVERHEAD_BYTES
+
+
+def request_bytes_for(message_bytes: int) -> int:
+    """Return the smallest request in which a message of this size fits with its overhead."""
+    batch_bytes = message_bytes + BATCH_OVERHEAD_BYTES
+    return batch_bytes + (batch_bytes - 1) // (COMPRESSION_GROWTH - 1)
 
 
 def check_sizes(messages: Sequence[Message], limit_bytes: int, topic: str) -> None:
