@@ -13,10 +13,8 @@ from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message
-from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka.config import KafkaSourceConfig
-from neardup_stream.streams.kafka.source import KafkaSource
+from tests.system import joining
 from tests.system.conftest import Site
 
 LETTERS = 40
@@ -24,16 +22,6 @@ VALUE = b"x" * 8192
 """So large that a pipe cannot hold all letters."""
 
 WAIT_SECONDS = 60
-
-
-class Joined(NoMeters):
-    """Whether the group has admitted a member."""
-
-    def __init__(self) -> None:
-        self.is_member = False
-
-    def assigned(self, partition_count: int, topic_partition_count: int) -> None:
-        self.is_member = True
 
 
 async def fill(site: Site) -> Settings:
@@ -45,16 +33,9 @@ async def fill(site: Site) -> Settings:
 
 
 async def join_for_a_moment(settings: Settings) -> None:
-    """Be another replay, which ends when the group has admitted it."""
-    meters = Joined()
-    config = KafkaSourceConfig(
-        connection=settings.kafka.connection(),
-        topics=(settings.kafka.dead_letters_topic,),
-        group_id=f"{settings.kafka.group_id}-replay",
-    )
-    async with KafkaSource(config, None, meters) as other:
-        while not meters.is_member:
-            await other.read(1, 1)
+    """Be another replay."""
+    kafka = settings.kafka
+    await joining.join_for_a_moment(settings, kafka.dead_letters_topic, f"{kafka.group_id}-replay")
 
 
 async def test_letters_whose_commit_the_group_refuses_are_reported(site: Site) -> None:

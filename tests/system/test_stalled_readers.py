@@ -1,7 +1,6 @@
 """Signals end `dedup` also while nothing reads its output, and while a large file is digested."""
 
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 from tests.pipelines import essay, page_json
 from tests.servers.process import wait_until
 from tests.servers.program import environment
+from tests.system.pipes import is_full
 
 IGNORING = ("env", "--ignore-signal=INT")
 """Before `dedup`, so that it catches SIGINT from when its own handlers are in place."""
@@ -46,12 +46,6 @@ def stalled_reader(pipe: Path) -> Iterator[int]:
     finally:
         os.close(writer)
         os.close(reader)
-
-
-def is_full(writer: int) -> bool:
-    poll = select.poll()
-    poll.register(writer, select.POLLOUT)
-    return not poll.poll(0)
 
 
 def listens(pid: int) -> bool:

@@ -1,6 +1,10 @@
 """Follow the events topic, for `tail`."""
 
 import secrets
+import sys
+from asyncio import CancelledError
+from collections.abc import Sequence
+from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -9,11 +13,14 @@ import msgspec
 
 from neardup_daemon.kafka_wiring import kafka_source
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.standard_streams import discard
 from neardup_daemon.stopping import Stop
 from neardup_daemon.terminal import print_json, printable
+from neardup_stream.cut_short import in_thread
 from neardup_stream.errors import CorruptData
 from neardup_stream.events import EVENT_NAMES
-from neardup_stream.message import Record
+from neardup_stream.message import Partition, Record
+from neardup_stream.pipeline.offsets import next_offsets, not_below
 from neardup_stream.wire.events import CloudEvent, from_message
 
 __all__ = ["Follow", "follow_events", "readable"]
@@ -43,7 +50,8 @@ class Follow(NamedTuple):
 async def follow_events(follow: Follow, settings: Settings) -> int:
     """Print events until a signal or a limit ends it; return the exit code.
 
-    A follower is a consumer group of its own, so it takes no partition from another consumer.
+    A follower is a consumer group of its own, so it takes no partition from another consumer. Where it has to
+    join its group again, it begins at its last commit, and leaves out what it printed since then.
 
     Raises:
         StreamUnavailable: Kafka cannot be reached.
@@ -51,6 +59,7 @@ async def follow_events(follow: Follow, settings: Settings) -> int:
     """
     stop = Stop()
     left = follow.max_events
+    printed: dict[Partition, int] = {}
     source = kafka_source(
         settings,
         settings.kafka.events_topic,
@@ -62,17 +71,37 @@ async def follow_events(follow: Follow, settings: Settings) -> int:
             last_event = monotonic()
             stop.is_watched = True
             while not stop.requested.is_set() and left != 0:
-                records = await source.read(min(_BATCH_RECORDS, left or _BATCH_RECORDS), _BATCH_BYTES)
+                read = await source.read(min(_BATCH_RECORDS, left or _BATCH_RECORDS), _BATCH_BYTES)
+                records = not_below(read, printed)
                 # Joining the group and the first fetch of each partition take seconds on a busy broker.
-                if records or not source.is_at_end():
+                if read or not source.is_at_end():
                     last_event = monotonic()
                 if records:
                     left = None if left is None else left - len(records)
-                    for record in records:
-                        _show(record, follow)
-                elif follow.idle_seconds is not None and monotonic() - last_event >= follow.idle_seconds:
+                    await _show_all(records, follow)
+                    printed |= next_offsets(records)
+                    await source.commit(next_offsets(records))
+                elif (
+                    not read
+                    and follow.idle_seconds is not None
+                    and monotonic() - last_event >= follow.idle_seconds
+                ):
                     break
     return stop.exit_code
+
+
+async def _show_all(records: Sequence[Record], follow: Follow) -> None:
+    """Print events without stopping the event loop while nothing reads them; a second signal ends it."""
+    try:
+        await in_thread(partial(_show_each, records, follow))
+    except CancelledError:
+        discard(sys.stdout)  # or the interpreter would wait once more, for the rest of what was printed
+        raise
+
+
+def _show_each(records: Sequence[Record], follow: Follow) -> None:
+    for record in records:
+        _show(record, follow)
 
 
 def _show(record: Record, follow: Follow) -> None:

@@ -1,5 +1,5 @@
 from neardup_stream.message import Partition, Position, Record
-from neardup_stream.pipeline.offsets import later_offsets, next_offsets
+from neardup_stream.pipeline.offsets import later_offsets, next_offsets, not_below
 
 A, B = Partition("pages", 0), Partition("pages", 1)
 
@@ -22,3 +22,9 @@ def test_offsets_only_grow() -> None:
 
 def test_partitions_of_either_side_are_kept() -> None:
     assert later_offsets({A: 8}, {B: 2}) == {A: 8, B: 2}
+
+
+def test_what_stands_below_an_offset_is_left_out() -> None:
+    later = [record(A, 8), record(B, 0)]
+
+    assert not_below([record(A, 7), *later], {A: 8}) == later
