@@ -9,6 +9,7 @@ from neardup_daemon.kafka_wiring import kafka_source, topic_snapshot
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Partition, Record
+from neardup_stream.pipeline.offsets import next_offsets, not_below
 from neardup_stream.streams.kafka.source import KafkaSource
 
 __all__ = ["DeadLetters", "open_dead_letters"]
@@ -34,15 +35,17 @@ class DeadLetters:
     ends: Mapping[Partition, int]
 
     async def records(self) -> AsyncIterator[Sequence[Record]]:
-        """Yield the records below the ends, batch by batch.
+        """Yield the records below the ends, batch by batch, each once: after a rebalance some are read again.
 
         Raises:
             StreamUnavailable: Kafka cannot be reached, or another replay has some of the partitions.
         """
         unread, whole_seconds = set(self.ends), monotonic()
+        yielded: dict[Partition, int] = {}
         while unread:
             records = await self.source.read(_BATCH_RECORDS, _BATCH_BYTES)
-            if wanted := [each for each in records if self._is_wanted(each)]:
+            if wanted := not_below(filter(self._is_wanted, records), yielded):
+                yielded |= next_offsets(wanted)
                 yield wanted
                 whole_seconds = monotonic()
             unread -= {each.position.partition for each in records if self._is_last(each)}

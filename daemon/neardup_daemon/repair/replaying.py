@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
@@ -12,7 +12,7 @@ from neardup_daemon.repair.dead_letters_topic import open_dead_letters
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import ConfigError, CorruptData
-from neardup_stream.message import Message, Partition, Position
+from neardup_stream.message import Message, Partition
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.files.inputs import STDIN
 from neardup_stream.streams.files.jsonl import JsonLinesSink
@@ -77,9 +77,7 @@ async def save_topic(settings: Settings, choice: Choice, path: Path, *, from_sta
     offsets: dict[Partition, int] = {}
     async with open_dead_letters(settings, from_start=from_start) as topic:
         async with JsonLinesSink(str(path)) as sink:
-            async for read in topic.records():
-                # After a rebalance those that were not committed are read again.
-                records = [each for each in read if _is_behind(each.position, offsets)]
+            async for records in topic.records():
                 wanted = [
                     letter
                     for letter in (record.message() for record in records)
@@ -134,10 +132,6 @@ async def _put_back(
         )
     await sink.send(records)
     return Counter(fates)
-
-
-def _is_behind(position: Position, offsets: Mapping[Partition, int]) -> bool:
-    return position.offset >= offsets.get(position.partition, 0)
 
 
 def _check_is_new(path: Path) -> None:

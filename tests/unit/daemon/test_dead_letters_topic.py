@@ -70,6 +70,18 @@ async def test_a_partition_is_read_to_its_end_also_where_the_last_offset_has_no_
     assert await read_all(steps, monkeypatch) == [(0, 0), (1, 1)]
 
 
+async def test_letters_that_are_read_again_after_a_rebalance_are_taken_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[Step] = [
+        (1, [(0, 0), (0, 1), (1, 0)], BOTH),
+        (1, [(0, 0), (0, 1)], {0: 0}),
+        (1, [(1, 0), (1, 1)], READ),
+    ]
+
+    assert await read_all(steps, monkeypatch) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
 async def test_a_rebalance_after_a_long_time_is_no_other_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[Step] = [(LIMIT_SECONDS + 1, [], BOTH), (1, [], {}), (1, [], {0: 1}), (1, [], READ)]
 
