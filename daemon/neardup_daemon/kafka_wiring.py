@@ -36,6 +36,7 @@ __all__ = [
     "KafkaStreams",
     "kafka_sink",
     "kafka_source",
+    "kept_records_source",
     "message_publication",
     "open_kafka",
     "pages_source_config",
@@ -66,6 +67,12 @@ class KafkaStreams:
 def kafka_source(settings: Settings, topic: str, group_id: str, first_start: FirstStart) -> KafkaSource:
     """Return a reader of one topic; `async with` opens it."""
     return KafkaSource(_source_config(settings, topic, group_id, first_start))
+
+
+def kept_records_source(settings: Settings, topic: str, group_id: str) -> KafkaSource:
+    """Return a reader of what a topic keeps: what was deleted unread is passed, with a warning in the log."""
+    config = _source_config(settings, topic, group_id, "earliest")
+    return KafkaSource(replace(config, out_of_range="earliest"))
 
 
 def pages_source_config(settings: Settings) -> KafkaSourceConfig:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.repair.dead_letters_topic import open_dead_letters
 from neardup_daemon.settings.settings import Settings
@@ -13,6 +14,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.message import Message
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.protocol import Sink
+from tests.kafka_topics import delete_below
 from tests.pipelines import essay, page_json
 from tests.servers.daemon import start_daemon
 from tests.system.conftest import Site, call
@@ -101,6 +103,26 @@ async def test_from_the_start_are_letters_that_were_dealt_with_and_those_behind_
         found = [record.value async for records in letters.records() for record in records]
 
     assert found == [b"dealt with", b"new"]
+
+
+@pytest.mark.parametrize("from_start", [False, True])
+async def test_letters_that_were_deleted_behind_the_last_run_are_passed(
+    site: Site, *, from_start: bool
+) -> None:
+    site.create_topics()
+    settings = Settings.load(overrides=site.settings)
+    async with kafka_sink(settings, site.topics[2]) as sink:
+        await sink.send([Message(key=None, value=b"dealt with")])
+        async with open_dead_letters(settings, from_start=False) as letters:
+            async for records in letters.records():
+                await letters.commit(next_offsets(records), "read")
+        await sink.send([Message(key=None, value=value) for value in (b"deleted", b"kept")])
+    await delete_below(settings.kafka.bootstrap_servers, site.topics[2], 2)
+
+    async with open_dead_letters(settings, from_start=from_start) as letters:
+        found = [record.value async for records in letters.records() for record in records]
+
+    assert found == [b"kept"]
 
 
 async def values_read(settings: Settings, sink: Sink) -> list[bytes | None]:

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
 
-from neardup_daemon.kafka_wiring import kafka_source, topic_snapshot
+from neardup_daemon.kafka_wiring import kept_records_source, topic_snapshot
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Partition, Record
@@ -87,7 +87,7 @@ class DeadLetters:
 
 @asynccontextmanager
 async def open_dead_letters(settings: Settings, *, from_start: bool) -> AsyncIterator[DeadLetters]:
-    """Open the topic where the last run ended, or at its beginning.
+    """Open the topic where the last run ended, or at its beginning; letters that are deleted are passed.
 
     Raises:
         StreamUnavailable: Kafka cannot be reached.
@@ -96,13 +96,14 @@ async def open_dead_letters(settings: Settings, *, from_start: bool) -> AsyncIte
     kafka = settings.kafka
     topic = kafka.dead_letters_topic
     async with topic_snapshot(settings, topic) as snapshot:
-        beginnings, ends = snapshot.beginnings, snapshot.ends
+        ends = snapshot.ends
     group_id = f"{kafka.group_id}-replay"
-    source = kafka_source(settings, topic, group_id, "earliest")
+    source = kept_records_source(settings, topic, group_id)
     if from_start:
 
         async def from_their_beginnings(partitions: Sequence[Partition]) -> Mapping[Partition, int]:
-            return {each: beginnings[each] for each in partitions}
+            async with topic_snapshot(settings, topic) as snapshot:  # letters may be deleted meanwhile
+                return {each: snapshot.beginnings[each] for each in partitions}
 
         source.on_assign(from_their_beginnings)
     async with source:
