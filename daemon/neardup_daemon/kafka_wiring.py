@@ -33,6 +33,7 @@ from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message
 
 __all__ = [
+    "SENT_BYTES",
     "KafkaStreams",
     "kafka_sink",
     "kafka_source",
@@ -42,6 +43,9 @@ __all__ = [
     "pages_source_config",
     "topic_snapshot",
 ]
+
+SENT_BYTES = 8 << 20
+"""How much a command sends at once: all of it has `kafka.request_timeout_seconds`."""
 
 _LONGEST_HEARTBEAT_SECONDS = 3.0
 """How soon, at the latest, a member of the group hears of a rebalance."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from neardup_daemon.first_dead_letters import FirstDeadLetters
-from neardup_daemon.kafka_wiring import kafka_sink
+from neardup_daemon.kafka_wiring import SENT_BYTES, kafka_sink
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.message import Message, Record, Skipped
@@ -23,7 +23,6 @@ from neardup_stream.wire.pages import OWN_FIELDS, foreign_fields, is_header
 __all__ = ["Limits", "Produced", "key_of", "messages_of", "produce_files"]
 
 _BATCH_RECORDS = 1_000
-_BATCH_BYTES = 8 << 20
 _KEY_BYTES_SHOWN = 200
 
 
@@ -90,7 +89,7 @@ async def produce_files(
         kafka_sink(settings, settings.kafka.pages_topic) as sink,
     ):
         produced.place_of = source.place_of
-        async for records in source.batches(_BATCH_RECORDS, _BATCH_BYTES):
+        async for records in source.batches(_BATCH_RECORDS, SENT_BYTES):
             limits = Limits(max_page_bytes, sink.max_message_bytes, skips_too_large)
             messages = messages_of(records, limits, produced, foreign)
             await sink.send(messages)

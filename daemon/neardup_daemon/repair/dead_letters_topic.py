@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
 
-from neardup_daemon.kafka_wiring import kept_records_source, topic_snapshot
+from neardup_daemon.kafka_wiring import SENT_BYTES, kept_records_source, topic_snapshot
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Partition, Record
@@ -15,7 +15,6 @@ from neardup_stream.streams.kafka.source import KafkaSource
 __all__ = ["DeadLetters", "open_dead_letters"]
 
 _BATCH_RECORDS = 500
-_BATCH_BYTES = 8 << 20
 _TIMEOUT_SECONDS = 30.0
 """How long we may be without a part of the partitions: longer, and another replay has them."""
 
@@ -43,7 +42,7 @@ class DeadLetters:
         unread, whole_seconds = set(self.ends), monotonic()
         yielded: dict[Partition, int] = {}
         while unread:
-            records = await self.source.read(_BATCH_RECORDS, _BATCH_BYTES)
+            records = await self.source.read(_BATCH_RECORDS, SENT_BYTES)
             if wanted := not_below(filter(self._is_wanted, records), yielded):
                 yielded |= next_offsets(wanted)
                 yield wanted

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
 
-from neardup_daemon.kafka_wiring import kafka_sink
+import numpy as np
+
+from neardup_daemon.kafka_wiring import SENT_BYTES, kafka_sink
 from neardup_daemon.repair.dead_letters_topic import open_dead_letters
 from neardup_daemon.settings.settings import Settings
-from neardup_stream.chunks import in_chunks
+from neardup_stream.chunks import in_chunks, in_runs
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Message, Partition
 from neardup_stream.pipeline.offsets import next_offsets
@@ -20,7 +22,7 @@ from neardup_stream.streams.protocol import Sink
 from neardup_stream.wire.dead_letters import to_json_line
 from neardup_stream.wire.replays import Fate, fate, from_json_line, reason_of, replayed
 
-__all__ = ["Choice", "replay_files", "replay_topic", "save_topic"]
+__all__ = ["Choice", "in_batches", "replay_files", "replay_topic", "save_topic"]
 
 _BATCH_RECORDS = 500
 
@@ -108,9 +110,17 @@ def replay_files(settings: Settings, choice: Choice, files: Sequence[str]) -> Co
 async def _put_all_back(letters: Sequence[Message], settings: Settings, choice: Choice) -> Counter[Fate]:
     fates: Counter[Fate] = Counter()
     async with kafka_sink(settings, settings.kafka.pages_topic) as sink:
-        for some in in_chunks(letters, _BATCH_RECORDS):
+        for some in in_batches(letters):
             fates += await _put_back(some, choice, sink)
     return fates
+
+
+def in_batches(letters: Sequence[Message]) -> Iterator[Sequence[Message]]:
+    """Yield all in order, as many as one send has the time for."""
+    for some in in_chunks(letters, _BATCH_RECORDS):
+        sizes = np.array([letter.size_bytes for letter in some], dtype=np.int64)
+        for start, end in in_runs(sizes, SENT_BYTES):
+            yield some[start:end]
 
 
 async def _put_back(
