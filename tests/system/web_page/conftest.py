@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from neardup_stream.wire.dead_letters import ERROR_PREFIX
-from tests.servers.browser import start_chromium
+from tests.servers.browser import open_tab, start_chromium
 from tests.servers.daemon import start_daemon
 from tests.servers.kafka import KafkaBroker
 from tests.servers.query_api import start_query_api
@@ -68,7 +68,7 @@ def browser(shown: Shown) -> Iterator[Browser]:  # noqa: ARG001 - servers start 
 def look(browser: Browser) -> Iterator[Look]:
     """A tab in which nothing of a crawled page may run, and from which no request is sent elsewhere."""
     context = browser.new_context()
-    page, faults = context.new_page(), list[str]()
+    page, faults = open_tab(context), list[str]()
     page.on("pageerror", lambda error: faults.append(f"error: {error}"))
     page.on("dialog", lambda dialog: faults.append(f"dialog: {dialog.message}"))
     page.on("console", lambda said: faults.append(said.text) if "Content Security" in said.text else None)

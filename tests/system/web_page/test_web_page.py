@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from tests.api_examples import EXAMPLES, shape
+from tests.servers.browser import open_tab
 from tests.shown_crawls import (
     CLUSTERS,
     HOSTILE,
@@ -410,7 +411,7 @@ def test_no_view_violates_a_rule_of_axe(
     first, second = (syndicated(24)[at][0].decode() for at in (0, 20))
     cluster = f"clusters/{cluster_id(shown.demo, first)}"
     context = browser.new_context(color_scheme=scheme, bypass_csp=True)
-    look, axe = Look(context.new_page(), []), Axe()
+    look, axe = Look(open_tab(context), []), Axe()
     views = ["", "clusters", "merges", "hosts", "dead-letters", "compare", "nothing"]
     views += [
         cluster,
