@@ -19,7 +19,7 @@ from tests.servers.kafka import KafkaBroker
 from tests.servers.program import run_program
 from tests.servers.redis import RedisServer, start_redis
 
-COMMAND_SECONDS = 90
+COMMAND_SECONDS = 240
 POLL_MILLISECONDS = 200
 NAMESPACE = "redis.namespace="
 
