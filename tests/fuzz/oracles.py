@@ -44,20 +44,28 @@ class Target(ABC):
         return None
 
     def try_out(self, content: bytes) -> None:
-        """Read the input.
+        """Read the input, by the clock.
+
+        Raises:
+            Finding: it breaks a promise, or is slow.
+        """
+        start = process_time()
+        self.try_without_clock(content)
+        if process_time() - start > self.slow_seconds:
+            raise Finding(f"took {process_time() - start:.1f} s")
+
+    def try_without_clock(self, content: bytes) -> None:
+        """Read the input, however long that takes: on a busy machine the time says little.
 
         Raises:
             Finding: it breaks a promise.
         """
-        start = process_time()
         try:
             self.read(content)
         except (Finding, Backstop):
             raise
         except Exception as error:
             raise Finding(f"{type(error).__name__}: {error}") from error
-        if process_time() - start > self.slow_seconds:
-            raise Finding(f"took {process_time() - start:.1f} s")
 
     @abstractmethod
     def read(self, content: bytes) -> None:
