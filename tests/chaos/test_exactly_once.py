@@ -53,7 +53,6 @@ def test_fifty_kills_and_as_many_paused_processes_as_befit_them(arena: Arena) ->
 
 
 @pytest.mark.chaos
-@pytest.mark.timeout(600)
 def test_a_storm_of_rebalances(arena: Arena) -> None:
     count = round(STORM_SECONDS / PAUSE_SECONDS)
     feed = Feed(arena, crawl(PAGES, SEED), count + 1)

@@ -29,7 +29,6 @@ def portion(number: int) -> Sequence[Message]:
 
 
 @pytest.mark.chaos
-@pytest.mark.timeout(300)
 def test_a_minute_of_malformed_http_delays_no_scrape_and_no_page() -> None:
     with start_kafka() as broker, start_redis() as store:
         arena = build_arena(broker, store)

@@ -9,7 +9,7 @@ from tests.pipelines import essay
 from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
 
-pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.chaos
 
 STILL_SECONDS = {"while both sessions last": 0.0, "past both sessions": 2.5 * SESSION_SECONDS}
 

@@ -21,7 +21,6 @@ QUIET_SECONDS = 120
 
 
 @pytest.mark.chaos
-@pytest.mark.timeout(600)
 def test_a_minute_of_rebalances_loses_nothing_and_the_lag_returns_to_zero(
     kafka_broker: KafkaBroker, redis_server: RedisServer
 ) -> None:

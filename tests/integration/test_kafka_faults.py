@@ -227,6 +227,7 @@ async def test_a_broker_that_dies_and_returns_costs_nothing(road: Road, topic_pr
     through.assert_nothing_is_lost()
 
 
+@pytest.mark.timeout(900)
 async def test_another_broker_leads_when_the_leader_dies_under_load(
     three_brokers: KafkaCluster, topic_prefix: str
 ) -> None:

@@ -188,7 +188,6 @@ def test_more_pages_than_may_wait_are_refused_before_they_are_published(site: Si
     assert len(site.messages(site.topics[0])) == 2
 
 
-@pytest.mark.timeout(600)
 def test_killed_daemons_lose_no_verdict_and_give_none_twice(site: Site) -> None:
     """Each of four daemons kills itself at a call of the decision, with posts in flight."""
     site.create_topics(partitions=2)

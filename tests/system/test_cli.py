@@ -204,7 +204,6 @@ def test_what_the_encoding_of_standard_output_does_not_have_is_escaped() -> None
     assert rb"FILE\u2026" in run.stdout
 
 
-@pytest.mark.timeout(600)  # the first run in a checkout compiles the kernels, on cores that others use
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
 def test_standard_streams_that_are_closed_at_the_start_do_not_get_the_events_of_a_file(
     tmp_path: Path, closed: str

@@ -1,5 +1,7 @@
 """A daemon over a Redis Cluster whose master dies under load: it continues by itself, and nothing is lost."""
 
+import pytest
+
 from tests.pipelines import essay, page_json
 from tests.servers.daemon import start_daemon
 from tests.servers.process import wait_until
@@ -10,6 +12,7 @@ PAGES, TEXTS, PAGES_BEFORE = 2000, 700, 300
 MOST_SECONDS = 60
 
 
+@pytest.mark.timeout(900)
 def test_a_master_that_dies_costs_seconds_and_no_restart(site: Site) -> None:
     site.create_topics()
     with start_redis_cluster() as cluster:

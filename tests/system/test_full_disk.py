@@ -111,7 +111,6 @@ def test_a_disk_that_is_full_at_the_start_ends_the_run_with_3(
     assert b" | " not in run.stderr
 
 
-@pytest.mark.timeout(300)
 def test_a_stop_while_the_output_is_full_ends_within_its_time_with_3(tmp_path: Path) -> None:
     crawl, log = tmp_path / "crawl.jsonl", tmp_path / "log"
     crawl.write_bytes(b"".join(page_json(str(number), essay(1)) + b"\n" for number in range(2)))

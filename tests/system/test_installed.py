@@ -50,7 +50,6 @@ def in_environment(environment: Path, *arguments: str) -> str:
     ).stdout
 
 
-@pytest.mark.timeout(600)
 def test_neither_the_project_nor_python_daemon_touches_the_other(environment: Path) -> None:
     assert (
         in_environment(environment, "-c", OWNERS)

@@ -85,7 +85,7 @@ def check(own: Own, messages: Sequence[Message]) -> list[Message]:
     return events
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_an_index_that_is_lost_thrice_is_recovered_and_subscribers_are_never_misled(own: Own) -> None:
     messages = crawl(RECORDS, seed=12)
     quarter = RECORDS // 4
@@ -155,7 +155,6 @@ def test_pages_that_were_published_and_not_committed_are_judged_once_daemons_run
     check(own, messages)
 
 
-@pytest.mark.timeout(600)
 def test_a_recovery_that_was_killed_while_it_published_leaves_no_page_without_a_correction(own: Own) -> None:
     own.finish(crawl(2 * RECORDS, seed=12))  # more corrections than are sent at once
     events = own.site.topics[1]

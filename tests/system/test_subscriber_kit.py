@@ -91,6 +91,7 @@ def test_the_wheel_is_small_and_pure_and_needs_nothing(wheel: Path) -> None:
     assert "Requires-Python: >=3.11" in described
 
 
+@pytest.mark.timeout(900)
 def test_the_documented_subscriber_is_right_after_twenty_kills(
     python: Path, kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path
 ) -> None:
