@@ -1,6 +1,7 @@
 """What is left when all is quiet: the end of the input is committed, and who is in which cluster."""
 
 import asyncio
+import math
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -8,6 +9,7 @@ from contextlib import asynccontextmanager
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 from neardup_daemon.cluster_files import cluster_rows
 from neardup_daemon.inspect.verifying import read_history
@@ -84,16 +86,24 @@ async def _record_states(settings: Settings) -> Counter[PageState]:
 
 
 async def _wait_until_quiet(settings: Settings, timeout_seconds: float) -> None:
-    least = 0
+    least, deadline = math.inf, time.monotonic() + timeout_seconds
     async with _counting(settings) as count_uncommitted:
-        while count := await count_uncommitted():
-            if not least or count < least:
+        while (count := await _unless_it_does_not_say(count_uncommitted)) != 0:
+            if count is not None and count < least:
                 least, deadline = count, time.monotonic() + timeout_seconds
             elif time.monotonic() > deadline:
                 raise TimeoutError(
-                    f"{count} records are not committed, and no more were for {timeout_seconds} s"
+                    f"{least} records are not committed, and no more were for {timeout_seconds} s"
                 )
             await asyncio.sleep(POLL_SECONDS)
+
+
+async def _unless_it_does_not_say(count_uncommitted: Callable[[], Awaitable[int]]) -> int | None:
+    """Return None where a busy broker gives no answer."""
+    try:
+        return await count_uncommitted()
+    except KafkaError:
+        return None
 
 
 async def _uncommitted_count(settings: Settings) -> int:
