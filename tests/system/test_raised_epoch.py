@@ -8,9 +8,9 @@ from tests.page_histories import Content, text_of
 from tests.pipelines import page_json
 from tests.servers.daemon import start_daemon
 from tests.system.conftest import Site
-from tests.system.test_verify import publish
+from tests.system.test_verify import MISSED_SOON, publish
 
-SETTINGS = ("clusters.rule=components", "kafka.session_timeout_seconds=1")
+SETTINGS = ("clusters.rule=components", "kafka.session_timeout_seconds=30")
 RAISED = (*SETTINGS, "kafka.input_epoch=1")
 CRAWLED = [("a", Content(1, 0)), ("c", Content(1, 2)), ("b", Content(1, 1)), ("b", Content(2, 0))]
 """The first version of page b is like both others, which are not alike, and another version follows it."""
@@ -22,7 +22,9 @@ def test_what_a_killed_daemon_decided_is_sent_though_other_versions_followed(sit
         Message(key=name.encode(), value=page_json(name, text_of(content))) for name, content in CRAWLED
     ]
     publish(site, site.topics[0], messages)
-    with start_daemon((*site.settings, *SETTINGS, "failpoints.kill=before events.send")) as daemon:
+    with start_daemon(
+        (*site.settings, *SETTINGS, *MISSED_SOON, "failpoints.kill=before events.send")
+    ) as daemon:
         assert daemon.wait() == -signal.SIGKILL
     assert not site.events()
 

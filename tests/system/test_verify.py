@@ -21,7 +21,9 @@ from tests.system.conftest import Site
 
 PAGES, TEXTS = 300, 100
 SINGLE = "https://example.com/single"
-SETTINGS = ("clusters.rule=components", "kafka.session_timeout_seconds=1")
+SETTINGS = ("clusters.rule=components", "kafka.session_timeout_seconds=30")
+MISSED_SOON = ("kafka.session_timeout_seconds=1",)
+"""For a daemon that is killed; others have time, also on a busy machine."""
 
 
 def url(number: int) -> str:
@@ -62,7 +64,7 @@ def judged(site: Site, *words: str) -> tuple[int, dict[str, Any]]:
 
 def kill_half_way(site: Site) -> None:
     """A daemon dies with a batch published and not committed."""
-    settings = (*site.settings, *SETTINGS, "pipeline.max_batch_pages=20")
+    settings = (*site.settings, *SETTINGS, *MISSED_SOON, "pipeline.max_batch_pages=20")
     with start_daemon((*settings, "failpoints.kill=after events.send 5")) as daemon:
         assert daemon.wait() == -signal.SIGKILL
 
