@@ -14,10 +14,12 @@ from neardup_daemon.query_api.server import ApiServer
 from neardup_daemon.settings.query_api import Api
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
 
-__all__ = ["API", "LONG", "SHORT", "Client", "Server", "serving", "serving_endpoint"]
+__all__ = ["API", "LONG", "MET_SECONDS", "SHORT", "Client", "Server", "serving", "serving_endpoint"]
 
 LONG = 3600.0
 SHORT = 0.05
+MET_SECONDS = 0.5
+"""Short, for what has to happen within it, also on a busy machine."""
 
 
 class Held(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.servers.certificates import Authority
-from tests.unit.daemon.api_clients import API, SHORT, serving
+from tests.unit.daemon.api_clients import API, MET_SECONDS, SHORT, serving
 
 
 @pytest.fixture(scope="module")
@@ -107,11 +107,12 @@ async def test_half_a_head_after_an_answer_does_not_keep_a_connection() -> None:
 
 
 async def test_a_request_may_take_longer_than_heads_and_idle_connections_may() -> None:
-    async with serving(replace(API, head_timeout_seconds=SHORT, idle_timeout_seconds=SHORT)) as server:
+    api = replace(API, head_timeout_seconds=MET_SECONDS, idle_timeout_seconds=MET_SECONDS)
+    async with serving(api) as server:
         client = await server.connect()
         client.send("/hold", {})
         await server.begun.wait()
-        asyncio.get_running_loop().call_later(3 * SHORT, server.go.set)
+        asyncio.get_running_loop().call_later(3 * MET_SECONDS, server.go.set)
 
         assert await client.receive() == 200
 

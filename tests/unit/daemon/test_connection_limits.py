@@ -145,7 +145,7 @@ async def test_a_connection_that_leaves_makes_room() -> None:
 
 
 async def test_a_client_without_a_request_is_not_waited_for() -> None:
-    async with listening(ConnectionLimits(9, 0.05, LONG)) as port:
+    async with listening(ConnectionLimits(9, 0.5, LONG)) as port:
         silent, halting = [await port.visit() for _ in range(2)]
         await halting.say(HEAD[:-1])
 
