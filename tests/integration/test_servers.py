@@ -24,10 +24,13 @@ from tests.servers.process import (
     free_ports,
     wait_until,
 )
-from tests.servers.program import environment, run_program, start_program
+from tests.servers.program import environment, piped_program, run_program
 from tests.servers.redis import RedisCluster, RedisServer, find_redis, find_valkey, start_redis
 
-GONE_SECONDS = 20
+GONE_SECONDS = 120
+SCRIPT_SECONDS = 300
+WAITING = ("find-all", "-b", "4", "-d", "3")
+"""Reads a pipe on which nothing comes."""
 
 
 def test_redis_answers(redis_server: RedisServer) -> None:
@@ -193,13 +196,13 @@ def test_a_forked_program_does_what_a_started_one_does() -> None:
 
 
 def test_a_forked_program_gets_signals_and_reports_which_one_ended_it() -> None:
-    with Path(os.devnull).open("r+b") as nothing:
-        program = start_program(["tail"], {}, (nothing.fileno(),) * 3)
-    assert program.poll() is None
+    with piped_program(WAITING) as run:
+        program = run.child
+        assert program.poll() is None
 
-    program.kill()
+        program.kill()
 
-    assert program.wait(GONE_SECONDS) == program.poll() == -signal.SIGKILL
+        assert program.wait(GONE_SECONDS) == program.poll() == -signal.SIGKILL
 
 
 def test_a_forked_program_hears_signals_though_its_tests_were_started_in_the_background() -> None:
@@ -213,7 +216,7 @@ def test_a_forked_program_hears_signals_though_its_tests_were_started_in_the_bac
         program.send_signal(signal.SIGINT)
         assert program.wait({GONE_SECONDS}) != 0
     """)
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=4 * GONE_SECONDS)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=SCRIPT_SECONDS)
 
 
 def test_a_forked_program_is_killed_with_the_process_that_started_it() -> None:
@@ -236,14 +239,14 @@ def test_a_forked_program_is_killed_with_the_process_that_started_it() -> None:
 
 
 def test_a_forked_program_is_killed_with_its_watcher() -> None:
-    with Path(os.devnull).open("r+b") as nothing:
-        program = start_program(["tail"], {}, (nothing.fileno(),) * 3)
-    watcher = int(Path(f"/proc/{program.pid}/stat").read_text().rpartition(") ")[2].split()[1])
+    with piped_program(WAITING) as run:
+        program = run.child
+        watcher = int(Path(f"/proc/{program.pid}/stat").read_text().rpartition(") ")[2].split()[1])
 
-    os.kill(watcher, signal.SIGKILL)
+        os.kill(watcher, signal.SIGKILL)
 
-    assert program.wait(GONE_SECONDS) == program.poll() == -signal.SIGKILL
-    wait_until(lambda: not _exists(program.pid), GONE_SECONDS)
+        assert program.wait(GONE_SECONDS) == program.poll() == -signal.SIGKILL
+        wait_until(lambda: not _exists(program.pid), GONE_SECONDS)
 
 
 def _exists(pid: int) -> bool:
