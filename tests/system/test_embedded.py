@@ -21,7 +21,7 @@ from neardup_stream.stores.redis.servers import PACKING_LIMITS
 from tests.servers.process import HEARING_SIGNALS, is_running, wait_until
 from tests.servers.redis import find_redis, find_valkey
 
-STOP_SECONDS = 20
+STOP_SECONDS = 60
 
 PARENT = dedent("""
     import asyncio, sys

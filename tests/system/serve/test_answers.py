@@ -288,7 +288,7 @@ def test_a_message_names_its_field_once(api: QueryApi) -> None:
 
 def test_a_body_that_is_announced_as_too_large_is_not_waited_for(api: QueryApi) -> None:
     announced = {"Content-Length": str(BODY_BYTES + 1), "Content-Type": "application/json"}
-    connection = HTTPConnection("127.0.0.1", api.port, timeout=5)
+    connection = HTTPConnection("127.0.0.1", api.port, timeout=60)
     with closing(connection):
         connection.request("POST", "/v1/query", headers=announced)
         assert connection.getresponse().status == 413
