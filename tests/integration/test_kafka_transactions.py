@@ -22,6 +22,7 @@ from neardup_stream.streams.kafka.source import KafkaSource
 from neardup_stream.streams.kafka.topic_limits import TopicLimit
 from neardup_stream.streams.kafka.transactions import KafkaTransactions, KafkaTransactionsConfig
 from tests.contracts.transactions import TRANSACTION_CHECKS, Stage
+from tests.kafka_topics import WAIT_SECONDS
 from tests.servers.kafka import KafkaBroker
 
 REQUEST_BYTES = 100_000
@@ -186,7 +187,7 @@ async def _deliver_until_refused(
     member: KafkaTransactions, partition: Partition, messages: Sequence[Message]
 ) -> None:
     """A broker takes a moment to follow a change of a topic."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             await member.deliver(partition, events=messages, dead_letters=messages, next_offset=1)
 
@@ -221,7 +222,7 @@ async def test_a_topic_that_is_deleted_ends_a_transaction_by_its_name(stage: Kaf
 async def _delivered(member: KafkaTransactions, partition: Partition, number: int) -> None:
     """Deliver a number as the event before the offset of this number, once, whatever is unavailable."""
     event = Message(key=b"k", value=b"%d" % number)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_SECONDS):
         while (await _opened(member, [partition])).get(partition) != number:
             with suppress(StreamUnavailable):
                 await member.deliver(partition, events=[event], dead_letters=(), next_offset=number)
@@ -230,7 +231,7 @@ async def _delivered(member: KafkaTransactions, partition: Partition, number: in
 
 async def _opened(member: KafkaTransactions, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
     """Return what is committed, once the broker answers."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             try:
                 return await member.open(partitions)
@@ -251,7 +252,7 @@ async def test_a_source_reads_what_was_committed_and_its_lag_ends_at_zero(stage:
         await crawler.begin_transaction()
         await crawler.send_and_wait(topic, b"not finished", partition=0)
         values: list[bytes | None] = []
-        async with stage.source() as source, asyncio.timeout(30):
+        async with stage.source() as source, asyncio.timeout(WAIT_SECONDS):
             while len(values) < 2 or source.lag().get(Partition(topic, 0)) != 0:
                 values.extend(record.value for record in await source.read(10, 1 << 20))
         await crawler.abort_transaction()
@@ -273,7 +274,7 @@ async def test_whatever_is_read_was_taken_over_before(stage: KafkaStage) -> None
 
     async def values(count: int) -> list[bytes | None]:
         found: list[bytes | None] = []
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT_SECONDS):
             while len(found) < count:
                 found.extend(record.value for record in await source.read(10, 1 << 20))
         return found
@@ -309,7 +310,7 @@ async def test_the_next_owner_gets_another_start_offset(stage: KafkaStage) -> No
             return committed
 
         source.on_assign(take_over)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT_SECONDS):
             while not (records := await source.read(10, 1 << 20)):
                 pass
 
