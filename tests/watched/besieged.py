@@ -24,14 +24,12 @@ class Siege(NamedTuple):
         scrape_seconds: of each scrape until it was answered.
         repeated_count: connections of scrapes that were closed without an answer, and made again.
         log_lines: that the daemon wrote meanwhile.
-        lost_descriptor_count: open when all is over, and not before.
     """
 
     visits: dict[str, int]
     scrape_seconds: list[float]
     repeated_count: int
     log_lines: list[str]
-    lost_descriptor_count: int
 
 
 def besiege(daemon: Daemon, connections: int, seconds: float, between: Callable[[], None]) -> Siege:
@@ -42,6 +40,9 @@ def besiege(daemon: Daemon, connections: int, seconds: float, between: Callable[
         connections: open at once.
         seconds: from the first to the last.
         between: called after each scrape.
+
+    Raises:
+        TimeoutError: it has more descriptors than before, long after all is over.
     """
     assert daemon.get("/metrics")[0] == OK
     before, lines_before = daemon.descriptor_count(), len(daemon.log().splitlines())
@@ -58,6 +59,5 @@ def besiege(daemon: Daemon, connections: int, seconds: float, between: Callable[
             time.sleep(PAUSE_SECONDS)  # a scraper has pauses
         visits = counts()
     assert visits.keys() >= KINDS.keys()
-    wait_until(lambda: daemon.descriptor_count() <= before, CLOSING_SECONDS)
-    lost = daemon.descriptor_count() - before
-    return Siege(visits, scrapes, repeated, daemon.log().splitlines()[lines_before:], max(0, lost))
+    wait_until(lambda: daemon.descriptor_count() <= before, CLOSING_SECONDS)  # none is lost
+    return Siege(visits, scrapes, repeated, daemon.log().splitlines()[lines_before:])
