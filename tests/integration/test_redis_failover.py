@@ -44,7 +44,7 @@ async def test_the_replica_that_the_sentinels_choose_has_all_that_was_published(
     with start_watched_redis() as servers:
 
         async def kill(_meters: FaultMeters) -> None:
-            servers.master.kill()
+            servers.master().kill()
 
         pipeline = await run_while_a_master_dies(servers.url, kill, "replica")
 

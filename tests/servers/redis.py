@@ -107,8 +107,15 @@ class WatchedRedis:
 
     url: str
     """`redis+sentinel://host:port,…/pages`."""
-    master: RedisServer
-    replicas: tuple[RedisServer, ...]
+    servers: tuple[RedisServer, ...]
+    """In no particular order; `master` asks a sentinel."""
+    sentinel_port: int
+
+    def master(self) -> RedisServer:
+        """Return which server a sentinel takes for the master."""
+        with redis.Redis(port=self.sentinel_port) as client:
+            state = client.sentinel_master(SERVICE)
+        return next(server for server in self.servers if server.port == state["port"])
 
 
 def find_redis() -> str:
@@ -168,7 +175,7 @@ def start_redis(
 
 @contextmanager
 def start_redis_cluster(options: Mapping[str, str] | None = None) -> Iterator[RedisCluster]:
-    """Run a cluster of six nodes until the block ends; a dead master is replaced after some two seconds.
+    """Run a cluster of six nodes until the block ends; a dead master is replaced after some six seconds.
 
     Args:
         options: directives of redis.conf for every node.
@@ -187,7 +194,7 @@ def start_redis_cluster(options: Mapping[str, str] | None = None) -> Iterator[Re
 
 @contextmanager
 def start_watched_redis(options: Mapping[str, str] | None = None) -> Iterator[WatchedRedis]:
-    """Run a master and its replicas, one of which replaces it some two seconds after its death.
+    """Run a master and its replicas, one of which replaces it some six seconds after its death.
 
     Args:
         options: directives of redis.conf for both.
@@ -203,7 +210,7 @@ def start_watched_redis(options: Mapping[str, str] | None = None) -> Iterator[Wa
             stack.enter_context(_start_sentinel(port, master.port))
         wait_until(lambda: all(_agrees(port) for port in ports), READY_SECONDS)
         addresses = ",".join(f"127.0.0.1:{port}" for port in ports)
-        yield WatchedRedis(f"redis+sentinel://{addresses}/{SERVICE}", master, replicas)
+        yield WatchedRedis(f"redis+sentinel://{addresses}/{SERVICE}", (master, *replicas), ports[0])
 
 
 @contextmanager
@@ -214,7 +221,7 @@ def _start_sentinel(port: int, master_port: int) -> Iterator[None]:
             f"port {port}\n"
             f"bind 127.0.0.1\n"
             f"sentinel monitor {SERVICE} 127.0.0.1 {master_port} {SENTINELS // 2 + 1}\n"
-            f"sentinel down-after-milliseconds {SERVICE} 1000\n"
+            f"sentinel down-after-milliseconds {SERVICE} 5000\n"
             f"sentinel failover-timeout {SERVICE} 5000\n"
         )
         process = ServerProcess([find_redis(), str(config), "--sentinel"], Path(directory))
@@ -253,7 +260,7 @@ def _node_options(port: int, bus_port: int) -> dict[str, str]:
         "port": str(port),
         "cluster-enabled": "yes",
         "cluster-port": str(bus_port),
-        "cluster-node-timeout": "2000",
+        "cluster-node-timeout": "5000",
         "repl-diskless-sync-delay": "0",  # a replica is in sync at once, not after five seconds
         "repl-ping-replica-period": "1",  # clients learn of a replica once it has read something
     }
