@@ -20,7 +20,6 @@ __all__ = ["START_SECONDS", "Daemon", "start_daemon"]
 
 START_SECONDS = 180
 STOP_SECONDS = 120
-MORE_SECONDS = 60
 _SAMPLE = re.compile(r"^(neardup_\w+)(\{[^}]*\})? (\S+)$", re.MULTILINE)
 
 
@@ -80,21 +79,21 @@ class Daemon:
         if self.has_ended():
             raise AssertionError(f"the daemon ended with {self.wait()}:\n{self.log()}")
 
-    def wait_for_pages(self, count: int) -> None:
+    def wait_for_pages(self, count: int, timeout_seconds: float = 60) -> None:
         """Wait until so many records are finished.
 
         On a busy machine that takes longer, and is no fault as long as more are finished all the time.
 
         Raises:
-            TimeoutError: no more were finished for a minute.
+            TimeoutError: no more were finished for so long.
         """
-        name, most, deadline = "neardup_pages_total", 0.0, time.monotonic() + MORE_SECONDS
+        name, most, deadline = "neardup_pages_total", 0.0, time.monotonic() + timeout_seconds
         while (finished := self.metrics(name).get(name, 0)) < count:
             if finished > most:
-                most, deadline = finished, time.monotonic() + MORE_SECONDS
+                most, deadline = finished, time.monotonic() + timeout_seconds
             elif time.monotonic() > deadline:
                 raise TimeoutError(
-                    f"{most:.0f} of {count} records are finished, and no more were for {MORE_SECONDS} s"
+                    f"{most:.0f} of {count} records are finished, and no more were for {timeout_seconds} s"
                 )
             time.sleep(POLL_SECONDS)
 
