@@ -25,6 +25,15 @@ BROKEN = b'{"url":"https://example.com/broken"'
 LIMIT = len(GOOD) + 1
 
 
+def no_offsets(site: Site) -> str:
+    """What the first run says."""
+    group_id = next(each for each in site.settings if each.startswith("kafka.group_id=")).partition("=")[2]
+    return (
+        f"group {group_id}-replay has no offsets: this is its first run, or Kafka has forgotten them after"
+        " offsets.retention.minutes; it begins with the oldest letter kept"
+    )
+
+
 def publish(site: Site, tmp_path: Path, *lines: bytes) -> None:
     crawl = tmp_path / "crawl.jsonl"
     crawl.write_bytes(b"\n".join(lines) + b"\n")
@@ -52,6 +61,7 @@ def test_what_a_raised_limit_allows_is_put_back_once_and_becomes_a_page(site: Si
 
     assert (first.returncode, again.returncode) == (0, 0)
     assert first.stderr.decode().splitlines() == [
+        no_offsets(site),
         f"1 dead letter put back into {site.topics[0]}",
         "1 left, with another reason",
     ]
@@ -71,12 +81,24 @@ def test_a_record_that_fails_again_and_again_is_left_after_so_many_attempts(
         outputs.append(site.call("replay", "--max-attempts", "1").stderr.decode().splitlines())
 
     assert outputs == [
-        [f"1 dead letter put back into {site.topics[0]}"],
+        [no_offsets(site), f"1 dead letter put back into {site.topics[0]}"],
         [
             f"0 dead letters put back into {site.topics[0]}",
             "1 left, put back 1 time before (--max-attempts)",
         ],
     ]
+
+
+async def test_a_run_that_knows_where_to_begin_does_not_say_that_its_group_has_no_offsets(site: Site) -> None:
+    site.create_topics()
+    empty = site.call("replay", "--set", f"kafka.group_id={site.topics[0]}-other")
+    async with kafka_sink(Settings.load(overrides=site.settings), site.topics[2]) as sink:
+        await sink.send([Message(key=b"key", value=b"letter")])
+
+    from_start, again = site.call("replay", "--from-start"), site.call("replay")
+
+    for run in (empty, from_start, again):
+        assert (run.returncode, b"no offsets" in run.stderr) == (0, False), run.stderr
 
 
 async def test_a_letter_that_comes_while_letters_are_read_is_left_to_the_next_run(site: Site) -> None:

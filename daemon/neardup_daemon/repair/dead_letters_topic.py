@@ -5,11 +5,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
 
+import click
+
 from neardup_daemon.kafka_wiring import SENT_BYTES, kept_records_source, topic_snapshot
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Partition, Record
 from neardup_stream.pipeline.offsets import next_offsets, not_below
+from neardup_stream.streams.kafka.admin import committed_offsets
+from neardup_stream.streams.kafka.partitions import topic_partition_of
 from neardup_stream.streams.kafka.source import KafkaSource
 
 __all__ = ["DeadLetters", "open_dead_letters"]
@@ -88,6 +92,8 @@ class DeadLetters:
 async def open_dead_letters(settings: Settings, *, from_start: bool) -> AsyncIterator[DeadLetters]:
     """Open the topic where the last run ended, or at its beginning; letters that are deleted are passed.
 
+    Says on standard error where it is not known where the last run ended.
+
     Raises:
         StreamUnavailable: Kafka cannot be reached.
         ConfigError: the topic does not exist or refuses us.
@@ -96,7 +102,16 @@ async def open_dead_letters(settings: Settings, *, from_start: bool) -> AsyncIte
     topic = kafka.dead_letters_topic
     async with topic_snapshot(settings, topic) as snapshot:
         ends = snapshot.ends
+        has_letters = snapshot.beginnings != ends
     group_id = f"{kafka.group_id}-replay"
+    if has_letters and not from_start:
+        where = [topic_partition_of(one) for one in ends]
+        if not await committed_offsets(kafka.connection(), group_id, where):
+            click.echo(
+                f"group {group_id} has no offsets: this is its first run, or Kafka has forgotten them after"
+                " offsets.retention.minutes; it begins with the oldest letter kept",
+                err=True,
+            )
     source = kept_records_source(settings, topic, group_id)
     if from_start:
 
