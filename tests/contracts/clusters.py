@@ -4,7 +4,6 @@ import asyncio
 
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import (
-    ABSORBED,
     CLUSTERS,
     DECIDED,
     PROVISIONAL_RANK,
@@ -15,6 +14,7 @@ from neardup_stream.stores.cluster_store import (
     Transaction,
     partition_name,
 )
+from tests.contracts.absorbed import ABSORBED_CLAIMS
 from tests.contracts.aging import AGING_CLAIMS
 from tests.contracts.cluster_cells import (
     FREE,
@@ -248,17 +248,6 @@ async def while_a_turn_is_taken_only_its_commit_gets_through(store: ClusterStore
     assert await store.take_turn(theirs, 60)
 
 
-async def the_keys_of_absorbed_clusters_are_found(store: ClusterStore) -> None:
-    keys = {cluster(number) for number in range(3)}
-    await store.commit(writing(*((CellAddress(ABSORBED, key), ranked(0)) for key in keys)))
-    found = set()
-    while some := await store.absorbed():
-        found.update(some)
-        await store.commit(writing(*((CellAddress(ABSORBED, key), None) for key in some)))
-
-    assert found == keys
-
-
 async def a_member_leaves_alone(store: ClusterStore) -> None:
     await store.commit(
         Transaction({}, {}, {}, joined=[Member(cluster(1), 1, LOW), Member(cluster(1), 2, HIGH)])
@@ -323,7 +312,7 @@ CLUSTER_STORE_CLAIMS = [
     a_count_of_what_has_changed_is_refused,
     a_count_that_is_only_expected_stays,
     while_a_turn_is_taken_only_its_commit_gets_through,
-    the_keys_of_absorbed_clusters_are_found,
+    *ABSORBED_CLAIMS,
     a_member_leaves_alone,
     a_member_may_leave_and_join_with_another_rank_at_once,
     a_walk_meets_every_cluster_once,

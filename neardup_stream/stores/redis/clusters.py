@@ -86,6 +86,7 @@ class RedisClusters:
         self._keys = keys
         self.slot_count = keys.slot_count
         self._walk_width = WalkWidth()
+        self._absorbed_cursor = 0
 
     async def read(
         self, addresses: Sequence[CellAddress], ranges: Sequence[MemberRange] = ()
@@ -166,8 +167,15 @@ class RedisClusters:
     async def absorbed(self) -> list[bytes]:
         """See the contract."""
         key = self._keys.of(CellAddress(ABSORBED, b""))
-        _, found = await self._client.execute("HSCAN", key, 0, "COUNT", _ABSORBED_AT_ONCE)
-        return list(found)
+        # From where the last call ended: what it found is mostly gone, and its buckets are empty.
+        first = cursor = self._absorbed_cursor
+        while True:
+            following, found = await self._client.execute("HSCAN", key, cursor, "COUNT", _ABSORBED_AT_ONCE)
+            cursor = int(following)
+            if found or not (first or cursor):
+                self._absorbed_cursor = cursor
+                return list(found)
+            first = first if cursor else 0
 
     async def partitions(self) -> list[bytes]:
         """See the contract."""
