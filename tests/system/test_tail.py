@@ -36,7 +36,7 @@ async def group_of_tail(settings: Settings) -> str:
     admin = AIOKafkaAdminClient(bootstrap_servers=settings.kafka.bootstrap_servers)
     await admin.start()
     try:
-        names = [name for name, _ in await admin.list_consumer_groups()]
+        names: list[str] = [name for name, _ in await admin.list_consumer_groups()]
     finally:
         await admin.close()
     (found,) = (name for name in names if name.startswith(f"{settings.kafka.group_id}-tail-"))
