@@ -20,13 +20,18 @@ from neardup_stream.streams.files.file_names import has_ending
 from neardup_stream.streams.files.inputs import Input, compressible_endings, is_pipe, open_input
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS
 from neardup_stream.streams.files.outputs import buffered_output
-from neardup_stream.streams.files.parquet import PARQUET_ENDING, opened_parquet, require_parquet
+from neardup_stream.streams.files.parquet import (
+    PARQUET_ENDING,
+    ROWS_AT_ONCE,
+    opened_parquet,
+    require_parquet,
+)
 from neardup_stream.streams.files.source import read_again
 
 __all__ = ["Rows", "check_corpus", "copy_rows"]
 
 _READ_AT_ONCE: Final = 8192
-"""Rows of Parquet."""
+"""Rows of Parquet that is not damaged."""
 
 
 class Rows:
@@ -69,10 +74,8 @@ def check_corpus(inputs: Sequence[str], output: str) -> None:
     if others := [path for path in inputs if not has_ending(path, allowed)]:
         raise ConfigError(f"{output!r} keeps rows {kept}, and {others[0]!r} is none: {remedy}")
     if has_ending(output, PARQUET_ENDING):
-        import pyarrow as pa  # noqa: PLC0415 - see require_parquet
-
-        with suppress(OSError, UnicodeDecodeError, pa.ArrowException):  # the run reports a damaged input
-            _common_schema(inputs)
+        with suppress(CorruptData):  # the run reports a damaged input
+            _common_schema(inputs, is_damaged=True)
 
 
 def copy_rows(
@@ -137,7 +140,7 @@ def _copy_parquet(
     file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: str, *, is_damaged: bool
 ) -> int:
     parquet, count = require_parquet(), 0
-    schema = _common_schema(inputs)
+    schema = _common_schema(inputs, is_damaged=is_damaged)
     seen: Counter[str] = Counter()
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for path in inputs:
@@ -149,12 +152,24 @@ def _copy_parquet(
     return count
 
 
-def _common_schema(paths: Sequence[str]) -> Any:
-    first, *others = [require_parquet().read_schema(path) for path in paths]
-    for path, schema in zip(paths[1:], others, strict=True):
+def _common_schema(paths: Sequence[str], *, is_damaged: bool) -> Any:
+    """Return the columns of all files; where inputs are damaged, of all that still say theirs."""
+    import pyarrow as pa  # noqa: PLC0415 - see require_parquet
+
+    schemas = {}
+    for path in paths:
+        try:
+            schemas[path] = require_parquet().read_schema(path)
+        except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+            if not is_damaged:
+                raise CorruptData(f"{path}: its columns cannot be read: {error}") from error
+    if not schemas:
+        raise CorruptData("no input says its columns, so no rows can be kept")
+    (first_path, first), *others = schemas.items()
+    for path, schema in others:
         if not schema.equals(first):
             raise ConfigError(
-                f"{path!r} has other columns than {paths[0]!r}: keep their pages in a file each"
+                f"{path!r} has other columns than {first_path!r}: keep their pages in a file each"
             )
     return first
 
@@ -166,13 +181,19 @@ def _batches(opened: Input, wanted: NDArray[np.int64], *, is_damaged: bool) -> I
     try:
         with opened_parquet(opened.descriptor) as source, require_parquet().ParquetFile(source) as file:
             first = 0
-            for batch in file.iter_batches(_READ_AT_ONCE):
+            for batch in _read_batches(file, ROWS_AT_ONCE if is_damaged else _READ_AT_ONCE):
                 here = wanted[
                     np.searchsorted(wanted, first) : np.searchsorted(wanted, first + batch.num_rows)
                 ]
                 if here.size:
                     yield batch.take(pa.array(here - first))
                 first += batch.num_rows
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         if not is_damaged:  # else the run has reported it
             raise CorruptData(f"{opened.path}: its rows cannot be copied by pyarrow: {error}") from error
+
+
+def _read_batches(file: Any, row_count: int) -> Iterator[Any]:
+    """Return all rows as `read_parquet` reads them, so that of damaged files no fewer are read."""
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(row_count, row_groups=[group])

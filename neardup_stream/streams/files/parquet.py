@@ -18,11 +18,20 @@ from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
 from neardup_stream.streams.files.parquet_sizes import is_bytes, value_bytes
 from neardup_stream.streams.files.parquet_values import json_value
 
-__all__ = ["PARQUET_ENDING", "column_names", "opened_parquet", "read_parquet", "require_parquet"]
+__all__ = [
+    "PARQUET_ENDING",
+    "ROWS_AT_ONCE",
+    "column_names",
+    "opened_parquet",
+    "read_parquet",
+    "require_parquet",
+]
 
 PARQUET_ENDING: Final = ".parquet"
 
-_ROWS_AT_ONCE: Final = 256
+ROWS_AT_ONCE: Final = 256
+"""Where a page is damaged, no more rows before it are lost."""
+
 _BUFFER_BYTES: Final = 1 << 16
 """Compressed, of each column: else pyarrow reads all that a row group has of it."""
 
@@ -114,7 +123,7 @@ def _stored_batches(descriptor: int) -> Iterator[Any]:
                 buffer_size=_BUFFER_BYTES,
                 read_dictionary=_repeating_columns(file, group),
             )
-            yield from reader.iter_batches(_ROWS_AT_ONCE, row_groups=[group])
+            yield from reader.iter_batches(ROWS_AT_ONCE, row_groups=[group])
 
 
 def _repeating_columns(file: Any, group: int) -> list[str]:

@@ -5,6 +5,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition, Position
 from neardup_stream.streams.files.corpus import Rows, check_corpus, copy_rows
 from neardup_stream.streams.files.inputs import open_input
+from neardup_stream.streams.files.parquet import read_parquet
 
 MAX_PAGE_BYTES = 1 << 20
 
@@ -33,6 +35,15 @@ def rows_of(paths: Sequence[Path], numbers: Sequence[Sequence[int]]) -> Rows:
 def copy(paths: Sequence[Path], rows: Rows, output: Path, *, is_damaged: bool = False) -> int:
     names = [str(path) for path in paths]
     return copy_rows(names, rows, str(output), MAX_PAGE_BYTES, "", is_damaged=is_damaged)
+
+
+def readable_count(path: Path) -> int:
+    """Return how many rows a run reads before the damage."""
+    count = 0
+    with open_input(str(path), Counter()) as opened, suppress(CorruptData):
+        for block in read_parquet(opened, MAX_PAGE_BYTES):
+            count += len(block)
+    return count
 
 
 def parquet(path: Path, **columns: Any) -> Path:
@@ -96,6 +107,43 @@ def test_a_damaged_file_is_copied_as_far_as_it_can_be_read(tmp_path: Path) -> No
     copy([damaged], rows_of([damaged], [[0, 7]]), tmp_path / "out.jsonl", is_damaged=True)
 
     assert (tmp_path / "out.jsonl").read_bytes() == b"1\n"
+
+
+def test_of_damaged_parquet_every_row_is_copied_that_the_run_has_read(tmp_path: Path) -> None:
+    damaged, out = tmp_path / "a.parquet", tmp_path / "out.parquet"
+    texts = [f"{number:04}" + "x" * 996 for number in range(4_000)]
+    pq.write_table(pa.table({"text": texts}), damaged, compression="none", use_dictionary=False)
+    content = bytearray(damaged.read_bytes())
+    start = content.index(b"3000x")
+    content[start : start + 2_000] = b"\xff" * 2_000  # the length of the next text, too
+    damaged.write_bytes(content)
+    read_count = readable_count(damaged)
+
+    count = copy([damaged], rows_of([damaged], [range(read_count)]), out, is_damaged=True)
+
+    assert 0 < read_count < len(texts)
+    assert count == read_count
+    assert pq.read_table(out).column("text").to_pylist() == texts[:read_count]
+
+
+def test_a_file_that_does_not_say_its_columns_costs_no_row_of_the_others(tmp_path: Path) -> None:
+    whole = parquet(tmp_path / "b.parquet", url=["a", "b"])
+    damaged = tmp_path / "a.parquet"
+    damaged.write_bytes(whole.read_bytes()[:-9])
+
+    rows = rows_of([damaged, whole], [[], [1]])
+    count = copy([damaged, whole], rows, tmp_path / "out.parquet", is_damaged=True)
+
+    assert count == 1
+    assert pq.read_table(tmp_path / "out.parquet").to_pydict() == {"url": ["b"]}
+
+
+def test_where_no_file_says_its_columns_no_corpus_is_written(tmp_path: Path) -> None:
+    damaged = tmp_path / "a.parquet"
+    damaged.write_bytes(b"PAR1 cut off")
+
+    with pytest.raises(CorruptData, match="no input says its columns"):
+        copy([damaged], Rows(), tmp_path / "out.parquet", is_damaged=True)
 
 
 def test_files_of_different_columns_are_refused_and_leave_the_old_output(tmp_path: Path) -> None:
