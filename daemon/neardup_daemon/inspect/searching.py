@@ -193,9 +193,9 @@ def _is_archive(path: Path) -> bool:
 
     A file that cannot be read is none: its reader complains of it.
     """
-    if not path.is_file():
-        return False
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except OSError:

@@ -145,7 +145,11 @@ async def _put_back(
 
 
 def _check_is_new(path: Path) -> None:
-    if path.is_file() and path.stat().st_size:
+    try:
+        has_letters = path.is_file() and path.stat().st_size > 0
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    if has_letters:
         raise ConfigError(
             f"{path} exists, and may hold letters that no later run saves again: put them back with"
             f" 'replay {path}' and remove it, or name another file"

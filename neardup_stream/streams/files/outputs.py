@@ -90,9 +90,9 @@ def check_outside(state_dir: Path, outputs: Sequence[str]) -> None:
     Raises:
         ConfigError: writing it could destroy the index.
     """
-    folder = state_dir.resolve()
+    folder = os.path.realpath(state_dir)  # unlike Path.resolve it takes a link to itself as it is
     for path in outputs:
-        if path != STANDARD_OUTPUT and Path(path).resolve().is_relative_to(folder):
+        if path != STANDARD_OUTPUT and Path(os.path.realpath(path)).is_relative_to(folder):
             raise ConfigError(f"{path!r} is in the folder of --state: write it to another")
 
 

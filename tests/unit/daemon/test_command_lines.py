@@ -206,6 +206,28 @@ def test_no_output_lies_in_the_folder_of_an_index(
     assert not output.exists()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["dedup", "pages.jsonl", "--events", "-", "--state", "loop"],
+        ["dedup", "pages.jsonl", "--state", "state", "--events", "loop"],
+        ["search", "--settle", "word", "n" * 300],
+        ["replay", "--save", "n" * 300],
+    ],
+    ids=lambda words: " ".join(word[:9] for word in words),
+)
+def test_a_path_that_leads_nowhere_is_refused(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "pages.jsonl").touch()
+
+    assert main(command) == USAGE
+
+    assert "Traceback" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", [["dedup"], ["freeze", "-o", "a.nda"]], ids=lambda words: words[0])
 @pytest.mark.parametrize(
     ("name", "message"),
