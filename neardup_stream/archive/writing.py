@@ -258,8 +258,9 @@ def _create_partial(path: Path) -> tuple[int, Path, int]:
             partial.stat()
         except FileNotFoundError:  # another process removed it before it was locked
             os.close(descriptor)
-        except OSError:
+        except OSError:  # as where the file system has no locks
             os.close(descriptor)
+            partial.unlink(missing_ok=True)
             raise
         else:
             return descriptor, partial, rights
