@@ -115,10 +115,7 @@ async def test_from_the_start_are_letters_that_were_dealt_with_and_those_behind_
     site.create_topics()
     settings = Settings.load(overrides=site.settings)
     async with kafka_sink(settings, site.topics[2]) as sink:
-        await sink.send([Message(key=None, value=b"dealt with")])
-        async with open_dead_letters(settings, from_start=False) as letters:
-            async for records in letters.records():
-                await letters.commit(next_offsets(records), "read")
+        await deal_with_a_letter(settings, sink)
         await sink.send([Message(key=None, value=b"new")])
 
     async with open_dead_letters(settings, from_start=True) as letters:
@@ -134,10 +131,7 @@ async def test_letters_that_were_deleted_behind_the_last_run_are_passed(
     site.create_topics()
     settings = Settings.load(overrides=site.settings)
     async with kafka_sink(settings, site.topics[2]) as sink:
-        await sink.send([Message(key=None, value=b"dealt with")])
-        async with open_dead_letters(settings, from_start=False) as letters:
-            async for records in letters.records():
-                await letters.commit(next_offsets(records), "read")
+        await deal_with_a_letter(settings, sink)
         await sink.send([Message(key=None, value=value) for value in (b"deleted", b"kept")])
     await delete_below(settings.kafka.bootstrap_servers, site.topics[2], 2)
 
@@ -145,6 +139,13 @@ async def test_letters_that_were_deleted_behind_the_last_run_are_passed(
         found = [record.value async for records in letters.records() for record in records]
 
     assert found == [b"kept"]
+
+
+async def deal_with_a_letter(settings: Settings, sink: Sink) -> None:
+    await sink.send([Message(key=None, value=b"dealt with")])
+    async with open_dead_letters(settings, from_start=False) as letters:
+        async for records in letters.records():
+            await letters.commit(next_offsets(records), "read")
 
 
 async def values_read(settings: Settings, sink: Sink) -> list[bytes | None]:
