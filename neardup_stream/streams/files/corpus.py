@@ -6,7 +6,7 @@ Arrow record batches go from file to file, and only rows are left out.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import chain
 from typing import IO, Any, Final
 
@@ -25,6 +25,7 @@ from neardup_stream.streams.files.parquet import (
     ROWS_AT_ONCE,
     opened_parquet,
     require_parquet,
+    stored_schema,
 )
 from neardup_stream.streams.files.source import read_again
 
@@ -154,15 +155,10 @@ def _copy_parquet(
 
 def _common_schema(paths: Sequence[str], *, is_damaged: bool) -> Any:
     """Return the columns of all files; where inputs are damaged, of all that still say theirs."""
-    import pyarrow as pa  # noqa: PLC0415 - see require_parquet
-
     schemas = {}
     for path in paths:
-        try:
-            schemas[path] = require_parquet().read_schema(path)
-        except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
-            if not is_damaged:
-                raise CorruptData(f"{path}: its columns cannot be read: {error}") from error
+        with suppress(CorruptData) if is_damaged else nullcontext():
+            schemas[path] = stored_schema(path)
     if not schemas:
         raise CorruptData("no input says its columns, so no rows can be kept")
     (first_path, first), *others = schemas.items()

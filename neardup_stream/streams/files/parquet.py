@@ -25,6 +25,7 @@ __all__ = [
     "opened_parquet",
     "read_parquet",
     "require_parquet",
+    "stored_schema",
 ]
 
 PARQUET_ENDING: Final = ".parquet"
@@ -78,13 +79,27 @@ def read_parquet(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
         first += batch.num_rows
 
 
-def column_names(path: str) -> list[str]:
-    """Return the columns of a file; none where it cannot be read."""
+def stored_schema(path: str) -> Any:
+    """Return the columns of a file and their types, as pyarrow has them.
+
+    Raises:
+        ConfigError: pyarrow is not installed.
+        CorruptData: the file does not say them.
+    """
+    parquet = require_parquet()
     import pyarrow as pa  # noqa: PLC0415 - see require_parquet
 
     try:
-        return list(require_parquet().read_schema(path).names)
-    except (OSError, UnicodeDecodeError, pa.ArrowException):
+        return parquet.read_schema(path)
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+        raise CorruptData(f"{path}: its columns cannot be read: {error}") from error
+
+
+def column_names(path: str) -> list[str]:
+    """Return the columns of a file; none where it cannot be read."""
+    try:
+        return list(stored_schema(path).names)
+    except CorruptData:
         return []
 
 
