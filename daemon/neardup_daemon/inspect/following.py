@@ -79,8 +79,9 @@ async def follow_events(follow: Follow, settings: Settings) -> int:
                 if records:
                     left = None if left is None else left - len(records)
                     await _show_all(records, follow)
-                    printed |= next_offsets(records)
-                    await source.commit(next_offsets(records))
+                    offsets = next_offsets(records)
+                    printed |= offsets
+                    await source.commit(offsets)
                 elif (
                     not read
                     and follow.idle_seconds is not None
