@@ -1,6 +1,6 @@
 """Read the dead letters that their topic has now, for `replay`: those that come meanwhile are left."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
@@ -88,6 +88,18 @@ class DeadLetters:
         return record.position.offset + 1 >= self.ends.get(record.position.partition, 0)
 
 
+async def _say_if_nothing_is_known(
+    settings: Settings, group_id: str, partitions: Iterable[Partition]
+) -> None:
+    where = [topic_partition_of(one) for one in partitions]
+    if not await committed_offsets(settings.kafka.connection(), group_id, where):
+        click.echo(
+            f"group {group_id} has no offsets: this is its first run, or Kafka has forgotten them after"
+            " offsets.retention.minutes; it begins with the oldest letter kept",
+            err=True,
+        )
+
+
 @asynccontextmanager
 async def open_dead_letters(settings: Settings, *, from_start: bool) -> AsyncIterator[DeadLetters]:
     """Open the topic where the last run ended, or at its beginning; letters that are deleted are passed.
@@ -105,13 +117,7 @@ async def open_dead_letters(settings: Settings, *, from_start: bool) -> AsyncIte
         has_letters = snapshot.beginnings != ends
     group_id = f"{kafka.group_id}-replay"
     if has_letters and not from_start:
-        where = [topic_partition_of(one) for one in ends]
-        if not await committed_offsets(kafka.connection(), group_id, where):
-            click.echo(
-                f"group {group_id} has no offsets: this is its first run, or Kafka has forgotten them after"
-                " offsets.retention.minutes; it begins with the oldest letter kept",
-                err=True,
-            )
+        await _say_if_nothing_is_known(settings, group_id, ends)
     source = kept_records_source(settings, topic, group_id)
     if from_start:
 
