@@ -10,9 +10,11 @@ from contextlib import ExitStack
 from tests.chaos.feeding import Feed
 from tests.servers.daemon import Daemon, start_daemon
 
-__all__ = ["storm"]
+__all__ = ["ALL_CHANGES_SEED", "storm"]
 
 MOST_DAEMONS = 3
+ALL_CHANGES_SEED = 7
+"""Of a storm of five changes with all there are: three daemons join, one leaves, one is killed."""
 
 
 def storm(

@@ -17,7 +17,7 @@ from tests.chaos.feeding import Feed
 from tests.chaos.fleet import finish, live_through
 from tests.chaos.judging import committed_offsets, uncommitted_count, violations, wait_until_quiet
 from tests.chaos.repeats import repeated_messages
-from tests.chaos.storming import storm
+from tests.chaos.storming import ALL_CHANGES_SEED, storm
 from tests.servers.daemon import start_daemon
 from tests.servers.kafka import KafkaBroker
 from tests.servers.process import wait_until
@@ -26,8 +26,6 @@ from tests.servers.redis import RedisServer
 pytestmark = pytest.mark.timeout(1500)  # more than lives that miss their points take on a busy machine
 
 QUIET_SECONDS = 60
-STORM_SEED = 7
-"""Of a storm of five changes with all there are: three daemons join, one leaves, one is killed."""
 
 
 def exactly_once(arena: Arena) -> tuple[str, ...]:
@@ -63,7 +61,7 @@ def test_a_group_that_is_never_at_rest_publishes_nothing_twice(
     arena = build_arena(kafka_broker, redis_server)
     feed = Feed(arena, crawl(400, seed=7), 6)
 
-    changes = storm(exactly_once(arena), feed, STORM_SEED, change_count=5, pause_seconds=1)
+    changes = storm(exactly_once(arena), feed, ALL_CHANGES_SEED, change_count=5, pause_seconds=1)
     done = sum(committed_offsets(exactly_once(arena)).values())
     feed.rest()
     finish((*exactly_once(arena), *CALM), 1, QUIET_SECONDS)

@@ -9,7 +9,7 @@ from tests.chaos.feeding import Feed
 from tests.chaos.fleet import finish, live_through
 from tests.chaos.judging import committed_offsets, stored_partition, violations
 from tests.chaos.meetings import meet, page
-from tests.chaos.storming import storm
+from tests.chaos.storming import ALL_CHANGES_SEED, storm
 from tests.pipelines import essay
 from tests.servers.daemon import start_daemon
 from tests.servers.kafka import KafkaBroker
@@ -20,8 +20,6 @@ pytestmark = pytest.mark.timeout(1500)  # more than lives that miss their points
 
 QUIET_SECONDS = 60
 PAUSE_SECONDS = 1.5 * SESSION_SECONDS
-STORM_SEED = 7
-"""Of a storm of five changes with all there are: three daemons join, one leaves, one is killed."""
 
 
 FATES = [
@@ -56,7 +54,7 @@ def test_a_group_that_is_never_at_rest_loses_nothing(
     arena = build_arena(kafka_broker, redis_server)
     feed = Feed(arena, crawl(1000, seed=4), 6)
 
-    changes = storm(arena.settings, feed, STORM_SEED, change_count=5, pause_seconds=0.7)
+    changes = storm(arena.settings, feed, ALL_CHANGES_SEED, change_count=5, pause_seconds=0.7)
     done = sum(committed_offsets(arena.settings).values())
     feed.rest()
     finish((*arena.settings, *CALM), 1, QUIET_SECONDS)
