@@ -27,7 +27,7 @@ LIMIT = len(GOOD) + 1
 
 def no_offsets(site: Site) -> str:
     """What the first run says."""
-    group_id = next(each for each in site.settings if each.startswith("kafka.group_id=")).partition("=")[2]
+    group_id = Settings.load(overrides=site.settings).kafka.group_id
     return (
         f"group {group_id}-replay has no offsets: this is its first run, or Kafka has forgotten them after"
         " offsets.retention.minutes; it begins with the oldest letter kept"
